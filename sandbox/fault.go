@@ -102,15 +102,17 @@ func faultError(member, format string, arguments ...any) error {
 	return &FaultError{Member: "/" + member, Detail: fmt.Sprintf(format, arguments...)}
 }
 
-// handles says whether the request reaches the ledger at all under this fault.
+// effectOptional says that Fault.Effect decides whether the request is handled under this kind.
+func (k Kind) effectOptional() bool {
+	return slices.Contains([]Kind{Status, HTML, Unauthorized, Hang, Redirect}, k)
+}
+
+// handles says whether the request reaches the ledger: always, unless the fault keeps it away.
 func (f Fault) handles() bool {
-	switch f.Kind {
-	case DropBefore:
-		return false
-	case Status, HTML, Unauthorized, Hang, Redirect:
+	if f.Kind.effectOptional() {
 		return f.Effect
 	}
-	return true
+	return f.Kind != DropBefore
 }
 
 // check refuses a fault that could not do what it says, and fills in the defaults.
@@ -178,12 +180,8 @@ func (f Fault) checkTimes() error {
 func (f Fault) checkAnswer() error {
 	replaces := f.Kind == Status || f.Kind == HTML
 	switch {
-	case f.Effect && f.handles() != (Fault{Kind: f.Kind}).handles():
-		// one of the kinds for which effect makes the difference
-	case f.Effect:
+	case f.Effect && !f.Kind.effectOptional():
 		return faultError("effect", "means nothing for %s", f.Kind)
-	}
-	switch {
 	case replaces && (f.Status < 200 || f.Status > 599):
 		return faultError("status", "must be 200 to 599")
 	case !replaces && f.Status != 0:

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -121,7 +122,7 @@ func parseObject(raw []byte) ([]member, error) {
 	if _, err := decoder.Token(); err != nil {
 		return nil, errBrokenJSON
 	}
-	if decoder.More() {
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errTrailing
 	}
 	return members, nil
@@ -249,8 +250,9 @@ func parameters(method, collectionName string, body []byte) string {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
 	var value any
-	if decoder.Decode(&value) == nil && !decoder.More() && utf8.Valid(body) {
-		if sorted, err := json.Marshal(value); err == nil {
+	if decoder.Decode(&value) == nil && utf8.Valid(body) {
+		_, end := decoder.Token()
+		if sorted, err := json.Marshal(value); err == nil && errors.Is(end, io.EOF) {
 			content = append([]byte("json\n"), sorted...)
 		}
 	}
