@@ -100,16 +100,3 @@ func testsOf(id string, proofs []proof) []string {
 	}
 	return tests
 }
-
-// unproved lists the rules that have to have a test and have none.
-func unproved(proofs []proof) []rule {
-	var out []rule
-	for _, g := range groups {
-		for _, r := range g.rules {
-			if !r.later && len(testsOf(r.id, proofs)) == 0 {
-				out = append(out, r)
-			}
-		}
-	}
-	return out
-}

@@ -32,6 +32,19 @@ func moduleProofs(t *testing.T) (string, []proof) {
 	return root, proofs
 }
 
+// unproved lists the rules that have to have a test and have none.
+func unproved(proofs []proof) []rule {
+	var out []rule
+	for _, g := range groups {
+		for _, r := range g.rules {
+			if !r.later && len(testsOf(r.id, proofs)) == 0 {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
 // TestThePageIsCurrent fails when tests came or went and the page was not
 // written anew.
 func TestThePageIsCurrent(t *testing.T) {
