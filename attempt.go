@@ -54,9 +54,10 @@ type Attempt struct {
 	// closed; nil while it is out or open.
 	EndedAt *time.Time `json:"ended_at,omitempty"`
 	// Open tells that the lease ended without word from the worker (M12a).
-	// OpenSince is when.
+	// OpenSince is when, CloseAt when straggler closes it.
 	Open      bool       `json:"open,omitempty"`
 	OpenSince *time.Time `json:"open_since,omitempty"`
+	CloseAt   *time.Time `json:"close_at,omitempty"`
 	// Verdict is empty until the attempt ended; a closed attempt whose worker
 	// never reported is VerdictUnknown.
 	Verdict  Verdict  `json:"verdict,omitempty"`

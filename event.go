@@ -101,8 +101,9 @@ type LeaseGrant struct {
 	Worker string
 	Token  int64
 	For    time.Duration
-	// EvenIfNotDue leases an operation before its due time: never set by a runner.
-	EvenIfNotDue bool
+	// ProcessGone, for EventLeaseExpired: the holder's process is proven gone, so
+	// the lease ends whatever its time (M12a).
+	ProcessGone bool
 }
 
 // Begin asks to begin an attempt under a lease.

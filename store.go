@@ -158,17 +158,23 @@ type Stats struct {
 // Work is what a runner needs.
 type Work interface {
 	// TakeRunner makes the caller the runner of this store, ends the leases of an
-	// earlier runner whose process is proven gone and closes its open attempts
-	// (M12a). release gives the place back. Errors: ErrRunnerTaken.
+	// earlier runner whose process is proven gone (EventLeaseExpired with
+	// ProcessGone) and closes its open attempts (EventAttemptClosed, M12a). It
+	// knows no contracts: the events carry no policy, so the law leaves the
+	// operations due at once and unplanned, and the runner plans them
+	// (EventReconsidered). release gives the place back. Errors: ErrRunnerTaken.
 	TakeRunner(ctx context.Context, worker string) (release func() error, err error)
 	// Due returns ids of operations of the given connections that are due and not
 	// leased, the longest waiting first, at most each connection's number; a
 	// connection that the map does not name is left out unless others is above 0.
+	// Of a paused connection only uncertain operations whose next step is not a
+	// replay are returned: a pause stops every begin, look-ups go on (section 3).
 	Due(ctx context.Context, at time.Time, free map[ConnectionRef]int, others int) ([]DueItem, error)
 	// NextDue is when the next unleased operation is due, zero if none is scheduled.
 	NextDue(ctx context.Context) (time.Time, error)
-	// Overdue returns operations whose WakeAt has passed: expired leases, open
-	// attempts beyond straggler, passed start deadlines, reviews to escalate.
+	// Overdue returns operations, settled ones included, whose WakeAt has passed:
+	// expired leases, open attempts beyond straggler, passed start deadlines,
+	// reviews to escalate.
 	Overdue(ctx context.Context, at time.Time, limit int) ([]Operation, error)
 	// Connection returns a connection's standing.
 	Connection(ctx context.Context, c ConnectionRef) (ConnectionStanding, error)

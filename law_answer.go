@@ -1,0 +1,427 @@
+package onefold
+
+import "slices"
+
+// Guards and actions of the rows in which an attempt's answer arrives, by its
+// holder or late.
+
+func outcomeIs(o Outcome) func(*step) bool {
+	return func(s *step) bool { return s.ev.Answer.Outcome == o }
+}
+
+// answersNow tells whether the answer comes from the holder of the lease under
+// which its attempt is out (M8).
+func (s *step) answersNow() bool {
+	a := s.outstanding()
+	return a != nil && a.ID == s.ev.Answer.Attempt && a.Token == s.ev.Answer.Token && s.holder(a.Token)
+}
+
+// answersNothing tells whether the answer is for no attempt of the operation, or
+// for one that has answered before: nothing is learnt from it.
+func (s *step) answersNothing() bool {
+	a := s.op.Attempt(s.ev.Answer.Attempt)
+	if a == nil || a.Token != s.ev.Answer.Token {
+		return true
+	}
+	if a == s.outstanding() {
+		return !s.answersNow()
+	}
+	return a.Closed() && (a.ClosedBy == "" || a.ClosedBy == ClosedByReport)
+}
+
+func (s *step) answerDiffers() bool {
+	return len(s.ev.Answer.Differs) > 0 && s.answerAnyEffect()
+}
+
+func (s *step) answerKeyConflict() bool { return s.ev.Answer.Outcome == OutcomeKeyConflict }
+
+// answerAnyEffect tells whether the answer asserts an effect, readable or not.
+func (s *step) answerAnyEffect() bool {
+	return s.ev.Answer.Outcome == OutcomeConfirmed || s.ev.Answer.EffectExists
+}
+
+func (s *step) answerOtherReference() bool {
+	return s.answerAnyEffect() && s.otherSeen(s.ev.Answer.Reference)
+}
+
+func (s *step) answerEffectBlocked() bool { return s.answerAnyEffect() && s.blocked() }
+
+func (s *step) answerConfirms() bool {
+	a := s.ev.Answer
+	return a.Outcome == OutcomeConfirmed && a.Reference != "" && len(a.Differs) == 0 &&
+		!s.blocked() && !s.otherSeen(a.Reference)
+}
+
+// knownElsewhere: evidence from elsewhere named the effect while the attempt was
+// out, and the attempt itself did not name another.
+func (s *step) knownElsewhere() bool {
+	return s.op.IsBarred(BarEffectExists) && !s.blocked() && len(s.op.SeenReferences) == 1
+}
+
+func (s *step) existsElsewhere() bool {
+	a := s.ev.Answer
+	return a.Outcome == OutcomeExists && s.op.Clean(a.Attempt) && !a.OwnIdentity
+}
+
+func (s *step) answerRefuses() bool {
+	switch s.ev.Answer.Outcome {
+	case OutcomeRejected, OutcomeNotApplied, OutcomeNotSent:
+		return true
+	case OutcomeConfirmed, OutcomeInProgress, OutcomeAccepted, OutcomeExists, OutcomeKeyConflict, OutcomeUnknown:
+	}
+	return false
+}
+
+func (s *step) cleanAnswer() bool { return s.op.Clean(s.ev.Answer.Attempt) }
+
+func (s *step) answerRejects() bool {
+	return s.ev.Answer.Outcome == OutcomeRejected && s.cleanAnswer() && s.barredOnly(BarWithdrawn, BarPastDeadline)
+}
+
+func (s *step) answerSettles() bool {
+	return s.answerRefuses() && s.ev.Answer.SettlesOperation && !s.op.IsBarred()
+}
+
+func (s *step) noEffectClean() bool {
+	return s.answerRefuses() && s.ev.Answer.Outcome != OutcomeRejected && s.cleanAnswer() && !s.op.IsBarred()
+}
+
+func (s *step) noEffectWithdrawn() bool {
+	return s.answerRefuses() && s.ev.Answer.Outcome != OutcomeRejected && s.cleanAnswer() &&
+		s.op.IsBarred() && s.barredOnly(BarWithdrawn, BarPastDeadline)
+}
+
+func (s *step) noEffectSpent() bool       { return s.noEffectClean() && s.spent() }
+func (s *step) noEffectSpentReject() bool { return s.noEffectSpent() && s.rejectsWhenSpent() }
+
+// ---- actions
+
+// record writes what the answer says into its attempt.
+func (s *step) record(late bool) {
+	answer := s.ev.Answer
+	a := s.op.Attempt(answer.Attempt)
+	at := s.now
+	if a.EndedAt == nil {
+		a.EndedAt = &at
+	}
+	if late {
+		a.ClosedBy = ClosedByReport
+	}
+	a.Open, a.CloseAt = false, nil
+	a.Verdict = verdictOf(answer)
+	a.Stored = answer.Stored
+	a.TargetRequestID = answer.TargetRequestID
+	if s.ev.Evidence != nil {
+		a.Evidence = s.ev.Evidence.ID
+	}
+	if answer.Detail != "" {
+		s.detail = answer.Detail
+	}
+	if s.answerAnyEffect() {
+		a.ProvenBy = ""
+		s.see(answer.Reference)
+	}
+	if answer.PauseConnection {
+		s.effects = append(s.effects, Effect{Kind: EffectPauseConnection, Detail: answer.Detail})
+	}
+}
+
+func verdictOf(a *Answer) Verdict {
+	if len(a.Differs) > 0 {
+		return VerdictUnknown
+	}
+	switch a.Outcome {
+	case OutcomeConfirmed:
+		return VerdictConfirmed
+	case OutcomeRejected:
+		return VerdictRejected
+	case OutcomeNotApplied:
+		return VerdictNotApplied
+	case OutcomeNotSent:
+		return VerdictNotSent
+	case OutcomeInProgress, OutcomeAccepted:
+		return VerdictInProgress
+	case OutcomeExists, OutcomeKeyConflict, OutcomeUnknown:
+	}
+	return VerdictUnknown
+}
+
+// doubtOf is the doubt in which an answer leaves the operation.
+func (s *step) doubtOf() DoubtReason {
+	a := s.ev.Answer
+	switch a.Outcome {
+	case OutcomeInProgress:
+		return DoubtInProgress
+	case OutcomeAccepted:
+		return DoubtAccepted
+	case OutcomeExists:
+		return DoubtExists
+	case OutcomeKeyConflict:
+		return DoubtKeyConflict
+	case OutcomeRejected, OutcomeNotApplied, OutcomeNotSent:
+		return DoubtRefusedAfterDoubt
+	case OutcomeConfirmed, OutcomeUnknown:
+	}
+	switch {
+	case len(a.Differs) > 0:
+		return DoubtDiffers
+	case s.op.IsBarred(BarMultipleEffects):
+		return DoubtMultipleEffects
+	case s.op.IsBarred(BarDiffers, BarKeyConflict):
+		return DoubtBarred
+	case s.answerAnyEffect():
+		return DoubtEffectExists
+	case a.Doubt != "":
+		return a.Doubt
+	}
+	return DoubtUnclassified
+}
+
+// endUncertain ends the attempt in doubt.
+func (s *step) endUncertain() {
+	s.record(false)
+	s.op.MaybeApplied = !s.op.Clean("")
+	s.doubt(s.doubtOf())
+	s.plan()
+	s.waitAsTold()
+}
+
+// waitAsTold keeps to a wait that the target asked for: in progress is waited
+// out, never re-sent at once (M11b).
+func (s *step) waitAsTold() {
+	if s.op.Due == nil || s.ev.Answer.RetryAfter <= 0 {
+		return
+	}
+	if at := s.now.Add(s.ev.Answer.RetryAfter); s.op.Due.Before(at) {
+		s.op.Due = &at
+	}
+}
+
+func (s *step) endDiffers() {
+	s.bar(BarDiffers)
+	s.openReview(ReviewDiffers, describeMismatches(s.ev.Answer.Differs))
+	s.endUncertain()
+}
+
+func (s *step) endKeyConflict() {
+	s.bar(BarKeyConflict)
+	s.openReview(ReviewKeyConflict, "the target knows this identity with another request")
+	s.endUncertain()
+}
+
+func (s *step) endMultiple() {
+	s.bar(BarMultipleEffects)
+	s.see(s.ev.Answer.Reference)
+	s.openReview(ReviewMultipleEffects, describeReferences(s.op.SeenReferences))
+	s.endUncertain()
+}
+
+func (s *step) endEffectExists() {
+	s.bar(BarEffectExists)
+	s.endUncertain()
+}
+
+func (s *step) endExistsElsewhere() {
+	s.openReview(ReviewExistsElsewhere, "the target says that a record with this identity exists, though nothing of ours can have made it")
+	s.endUncertain()
+}
+
+func (s *step) endConfirmed() {
+	s.record(false)
+	s.confirm(s.ev.Answer.Reference, LearntFromResponse)
+}
+
+func (s *step) endKnownElsewhere() {
+	s.record(false)
+	s.confirm(s.op.SeenReferences[0], LearntFromEvent)
+}
+
+// confirm records the result. Whoever is prepared although an effect exists was
+// told of an absence that was none: that is a contradiction (M20).
+func (s *step) confirm(reference string, from LearntFrom) {
+	s.see(reference)
+	s.op.Result = &Result{Reference: reference, LearntFrom: from, At: s.now}
+	if s.ev.Evidence != nil {
+		s.op.Result.Evidence = s.ev.Evidence.ID
+	}
+	s.settle("confirmed")
+	if s.from == Prepared && s.op.AbsenceRecorded {
+		s.contradict("an effect was found after its absence, or \"not applied\", had been recorded")
+	}
+}
+
+func (s *step) endRejected() {
+	s.record(false)
+	s.reject(s.ev.Answer.Code, s.ev.Answer.Detail)
+}
+
+func (s *step) reject(code, detail string) {
+	if code == "" {
+		code = "refused"
+	}
+	s.op.Rejection = &Rejection{Code: code, Detail: detail, At: s.now}
+	if s.ev.Evidence != nil {
+		s.op.Rejection.Evidence = s.ev.Evidence.ID
+	}
+	s.settle("rejected")
+}
+
+func (s *step) endCanceled() {
+	s.record(false)
+	s.settle("canceled")
+}
+
+func (s *step) endRetry() {
+	s.record(false)
+	s.op.MaybeApplied = false
+	s.dueAfterBackoff()
+}
+
+func (s *step) endExhaustedReject() {
+	s.record(false)
+	s.exhaustReject()
+}
+
+func (s *step) exhaustReject() {
+	s.reject(exhaustedRejectionCode, "the retry budget is spent; no attempt had an effect")
+}
+
+func (s *step) endExhaustedHold() {
+	s.record(false)
+	s.exhaustHold()
+}
+
+func (s *step) exhaustHold() {
+	s.op.MaybeApplied = false
+	s.holdExhausted(ReviewRetryExhausted, "the retry budget is spent; no attempt had an effect")
+}
+
+// ---- late answers
+
+func (s *step) lateRecord() {
+	s.record(true)
+	if s.op.Settled() {
+		s.op.MaybeApplied = s.op.OpenAttempt()
+	}
+}
+
+// lateStays closes the attempt; an uncertain operation is planned anew, since
+// settle and processing count from the closing.
+func (s *step) lateStays() {
+	s.record(true)
+	if s.op.State == Uncertain {
+		s.replanKeepingDoubt()
+	}
+}
+
+func (s *step) replanKeepingDoubt() {
+	lease := s.op.Lease
+	s.plan()
+	s.op.Lease = lease
+}
+
+// becomeDoubtful moves on from whatever was under way: an attempt that is out
+// stays behind as open, and its worker's answer will be late.
+func (s *step) becomeDoubtful(reason DoubtReason) {
+	if s.from == Attempting {
+		s.leaveOpen()
+	}
+	s.op.Holds = nil
+	s.op.MaybeApplied = true
+	s.doubt(reason)
+	s.plan()
+}
+
+func (s *step) lateDiffers() {
+	s.record(true)
+	s.bar(BarDiffers)
+	s.openReview(ReviewDiffers, describeMismatches(s.ev.Answer.Differs))
+	s.becomeDoubtful(DoubtDiffers)
+}
+
+func (s *step) lateKeyConflict() {
+	s.record(true)
+	s.bar(BarKeyConflict)
+	s.openReview(ReviewKeyConflict, "the target knows this identity with another request")
+	s.becomeDoubtful(DoubtKeyConflict)
+}
+
+func (s *step) lateMultiple() {
+	s.record(true)
+	s.bar(BarMultipleEffects)
+	s.openReview(ReviewMultipleEffects, describeReferences(s.op.SeenReferences))
+	s.becomeDoubtful(DoubtMultipleEffects)
+}
+
+func (s *step) lateBar() {
+	s.record(true)
+	s.bar(BarEffectExists)
+}
+
+func (s *step) lateBarPlanned() {
+	s.record(true)
+	s.bar(BarEffectExists)
+	if len(s.ev.Answer.Differs) > 0 {
+		s.bar(BarDiffers)
+		s.openReview(ReviewDiffers, describeMismatches(s.ev.Answer.Differs))
+	}
+	if s.from == Prepared && s.op.AbsenceRecorded {
+		s.contradictOpen()
+	}
+	s.becomeDoubtful(DoubtEffectExists)
+}
+
+func (s *step) lateConfirmed() {
+	s.record(true)
+	s.confirm(s.ev.Answer.Reference, LearntFromResponse)
+}
+
+// lateSettlesAll tells whether, with this answer, every attempt that may have
+// reached the target is closed without effect.
+func (s *step) lateSettlesAll() bool {
+	return s.answerRefuses() && s.op.Clean(s.ev.Answer.Attempt)
+}
+
+func (s *step) lateSettles() bool { return s.lateSettlesAll() && !s.op.IsBarred() }
+
+func (s *step) lateSettlesWithdrawn() bool {
+	return s.lateSettlesAll() && s.op.IsBarred() && s.barredOnly(BarWithdrawn, BarPastDeadline)
+}
+
+func (s *step) lateCanceled() {
+	s.record(true)
+	s.settle("canceled")
+}
+
+func (s *step) latePrepared() {
+	s.record(true)
+	s.op.MaybeApplied = false
+	s.op.Reconcile = Budget{}
+	s.closeReviews("no effect", "")
+	s.dueAfterBackoff()
+}
+
+func describeMismatches(ms []Mismatch) string {
+	text := "the target's record differs from the approved request"
+	for i, m := range ms {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		text += sep + m.Pointer + " is " + m.Found + ", approved was " + m.Approved
+	}
+	return text
+}
+
+func describeReferences(refs []string) string {
+	sorted := slices.Sorted(slices.Values(refs))
+	text := "the target holds more than one record for this operation"
+	for i, r := range sorted {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		text += sep + r
+	}
+	return text
+}

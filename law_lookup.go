@@ -1,0 +1,334 @@
+package onefold
+
+// Guards and actions of the rows in which a look-up, an event or delivered
+// evidence arrives, and an open attempt is closed.
+
+// ---- look-ups
+
+func (s *step) foundEffect() bool {
+	return s.ev.Lookup.Result == LookupSeveral || s.foundOurs()
+}
+
+// foundOurs: a record that may be this operation's.
+func (s *step) foundOurs() bool {
+	return s.ev.Lookup.Result == LookupFound && !s.ev.Lookup.Predates && !s.ev.Lookup.FinallyFailed
+}
+
+func (s *step) foundPredates() bool {
+	return s.ev.Lookup.Result == LookupFound && s.ev.Lookup.Predates
+}
+
+func (s *step) foundDiffers() bool { return s.foundOurs() && len(s.ev.Lookup.Differs) > 0 }
+
+func (s *step) foundSeveral() bool {
+	return s.ev.Lookup.Result == LookupSeveral || s.foundOurs() && s.otherSeen(s.ev.Lookup.Reference)
+}
+
+func (s *step) foundFailedAny() bool {
+	return s.ev.Lookup.Result == LookupFound && s.ev.Lookup.FinallyFailed
+}
+
+func (s *step) foundFailed() bool { return s.foundFailedAny() && s.mayFail() }
+
+// mayFail: a final failure settles the operation only while no attempt is open
+// and no effect is known.
+func (s *step) mayFail() bool {
+	return !s.op.OpenAttempt() && !s.op.IsBarred(BarEffectExists, BarMultipleEffects)
+}
+
+func (s *step) foundBlocked() bool { return s.foundOurs() && s.blocked() }
+
+func (s *step) foundAgrees() bool {
+	l := s.ev.Lookup
+	return s.foundOurs() && l.Reference != "" && len(l.Differs) == 0 && !s.blocked() && !s.otherSeen(l.Reference)
+}
+
+func (s *step) staleLookup() bool { return !s.holder(s.ev.Lookup.Token) }
+
+// absentProven: the look-up is the holder's and its absence is proof (M12).
+func (s *step) absentAuthoritative() bool {
+	l, p := s.ev.Lookup, s.ev.Policy
+	return l.Result == LookupAbsent && p != nil && p.AbsenceProves &&
+		!s.op.OpenAttempt() && !l.Began.Before(AbsenceProvenFrom(&s.op, p))
+}
+
+func (s *step) absentProven() bool {
+	return s.absentAuthoritative() && s.barredOnly(BarRestored)
+}
+
+func (s *step) absentSpent() bool       { return s.absentProven() && s.spent() }
+func (s *step) absentSpentReject() bool { return s.absentSpent() && s.rejectsWhenSpent() }
+
+func (s *step) absentWithdrawn() bool {
+	return s.absentAuthoritative() && s.op.IsBarred(BarWithdrawn, BarPastDeadline) &&
+		s.barredOnly(BarWithdrawn, BarPastDeadline, BarRestored)
+}
+
+func (s *step) absentBarred() bool { return s.absentAuthoritative() && s.op.IsBarred() }
+
+func (s *step) tellLookup() {
+	if s.ev.Lookup.Detail != "" {
+		s.detail = s.ev.Lookup.Detail
+	}
+}
+
+func (s *step) foundConfirmed() {
+	s.tellLookup()
+	from := LearntFromLookup
+	switch {
+	case s.ev.Lookup.Polled:
+		from = LearntFromPoll
+	case s.op.openReview(ReviewExistsElsewhere) == nil && s.op.Doubt != nil && s.op.Doubt.Reason == DoubtExists && s.adopts():
+		from = LearntFromAdopted
+	}
+	s.confirm(s.ev.Lookup.Reference, from)
+}
+
+// adopts: no attempt of this operation can have made the record, but its unique
+// value is our own derived identity (M11b).
+func (s *step) adopts() bool {
+	n := len(s.op.Attempts)
+	return n > 0 && s.op.Clean(s.op.Attempts[n-1].ID)
+}
+
+// foundBar: a found record on a prepared operation that does not confirm.
+func (s *step) foundBar() {
+	s.tellLookup()
+	s.bar(BarEffectExists)
+	s.see(s.ev.Lookup.Reference)
+	switch {
+	case s.ev.Lookup.Result == LookupSeveral:
+		s.bar(BarMultipleEffects)
+		s.openReview(ReviewMultipleEffects, s.ev.Lookup.Detail)
+	case len(s.ev.Lookup.Differs) > 0:
+		s.bar(BarDiffers)
+		s.openReview(ReviewDiffers, describeMismatches(s.ev.Lookup.Differs))
+	}
+	if s.op.AbsenceRecorded {
+		s.contradictOpen()
+	}
+	s.becomeDoubtful(DoubtEffectExists)
+}
+
+// afterLookup counts the look-up and plans the next step; word from somebody
+// who no longer holds the lease leaves the holder's lease alone.
+func (s *step) afterLookup() {
+	s.tellLookup()
+	if s.staleLookup() {
+		s.replanKeepingDoubt()
+		return
+	}
+	s.op.Reconcile.Spent++
+	s.plan()
+}
+
+func (s *step) lookedUpAgain() { s.afterLookup() }
+
+func (s *step) foundReviewPredates() {
+	s.openReview(ReviewPredates, "the record found at the target is older than this operation")
+	s.afterLookup()
+}
+
+func (s *step) foundBarDiffers() {
+	s.bar(BarDiffers)
+	s.openReview(ReviewDiffers, describeMismatches(s.ev.Lookup.Differs))
+	s.see(s.ev.Lookup.Reference)
+	s.foundDoubt(DoubtDiffers)
+}
+
+func (s *step) foundBarSeveral() {
+	s.bar(BarMultipleEffects)
+	s.see(s.ev.Lookup.Reference)
+	detail := s.ev.Lookup.Detail
+	if len(s.op.SeenReferences) > 1 {
+		detail = describeReferences(s.op.SeenReferences)
+	}
+	s.openReview(ReviewMultipleEffects, detail)
+	s.foundDoubt(DoubtMultipleEffects)
+}
+
+func (s *step) foundDoubt(reason DoubtReason) {
+	if s.from == Attempting {
+		s.tellLookup()
+		s.becomeDoubtful(reason)
+		return
+	}
+	s.op.Doubt.Reason = reason
+	s.afterLookup()
+}
+
+func (s *step) foundBarEffect() {
+	s.tellLookup()
+	s.bar(BarEffectExists)
+	s.see(s.ev.Lookup.Reference)
+}
+
+func (s *step) foundEvidence() {
+	s.see(s.ev.Lookup.Reference)
+	s.afterLookup()
+}
+
+func (s *step) foundRejected() {
+	s.tellLookup()
+	s.reject(finallyFailedRejectionCode, s.ev.Lookup.Detail)
+}
+
+// proveAbsence marks every attempt that was in doubt as without effect.
+func (s *step) proveAbsence(by ProvenBy) {
+	for i := range s.op.Attempts {
+		if a := &s.op.Attempts[i]; a.Closed() && !a.WithoutEffect() {
+			a.ProvenBy = by
+		}
+	}
+	s.op.MaybeApplied = false
+	s.op.AbsenceRecorded = true
+	s.op.Reconcile = Budget{}
+}
+
+func (s *step) absentCanceled() {
+	s.tellLookup()
+	s.proveAbsence(ProvenByAbsence)
+	s.settle("canceled")
+}
+
+func (s *step) absentPrepared() {
+	s.tellLookup()
+	s.lift(BarRestored)
+	s.proveAbsence(ProvenByAbsence)
+	s.closeReviews("absence proven", "")
+	s.dueAfterBackoff()
+}
+
+func (s *step) absentExhaustedReject() {
+	s.tellLookup()
+	s.lift(BarRestored)
+	s.proveAbsence(ProvenByAbsence)
+	s.exhaustReject()
+}
+
+func (s *step) absentExhaustedHold() {
+	s.tellLookup()
+	s.lift(BarRestored)
+	s.proveAbsence(ProvenByAbsence)
+	s.closeReviews("absence proven", "")
+	s.exhaustHold()
+}
+
+func (s *step) absentReview() {
+	s.openReview(ReviewAbsentButBarred, "the target shows no effect, but the operation is barred")
+	s.afterLookup()
+}
+
+// ---- observations
+
+func (s *step) observedEffect() bool { return s.ev.Observation.Asserts == AssertsEffect }
+
+func (s *step) observedDiffers() bool {
+	return s.observedEffect() && len(s.ev.Observation.Differs) > 0
+}
+
+func (s *step) observedOther() bool {
+	return s.observedEffect() && s.otherSeen(s.ev.Observation.Reference)
+}
+
+func (s *step) observedAgrees() bool {
+	o := s.ev.Observation
+	return s.observedEffect() && o.Reference != "" && len(o.Differs) == 0 && !s.blocked() && !s.otherSeen(o.Reference)
+}
+
+func (s *step) observedBlocked() bool { return s.observedEffect() && s.blocked() }
+
+// observedFailed: only the target's own word settles; a no_effect delivered by
+// hand moves nothing.
+func (s *step) observedFailed() bool {
+	o := s.ev.Observation
+	return o.FinallyFailed && !o.ByHand && s.mayFail()
+}
+
+func (s *step) observedFrom() LearntFrom {
+	if s.ev.Observation.ByHand {
+		return LearntFromOperator
+	}
+	return LearntFromEvent
+}
+
+func (s *step) observedConfirmed() { s.confirm(s.ev.Observation.Reference, s.observedFrom()) }
+
+func (s *step) noteReference() { s.see(s.ev.Observation.Reference) }
+
+func (s *step) observedBar() {
+	s.bar(BarEffectExists)
+	s.see(s.ev.Observation.Reference)
+	if s.from == Uncertain {
+		s.op.Doubt.Reason = DoubtEffectExists
+		s.replanKeepingDoubt()
+		return
+	}
+	if len(s.ev.Observation.Differs) > 0 {
+		s.bar(BarDiffers)
+		s.openReview(ReviewDiffers, describeMismatches(s.ev.Observation.Differs))
+	}
+	if s.op.AbsenceRecorded {
+		s.contradictOpen()
+	}
+	s.becomeDoubtful(DoubtEffectExists)
+}
+
+func (s *step) observedBarStays() {
+	s.bar(BarEffectExists)
+	s.see(s.ev.Observation.Reference)
+}
+
+func (s *step) observedBarDiffers() {
+	s.bar(BarDiffers)
+	s.see(s.ev.Observation.Reference)
+	s.openReview(ReviewDiffers, describeMismatches(s.ev.Observation.Differs))
+	s.observedDoubt(DoubtDiffers)
+}
+
+func (s *step) observedBarMultiple() {
+	s.bar(BarMultipleEffects)
+	s.see(s.ev.Observation.Reference)
+	s.openReview(ReviewMultipleEffects, describeReferences(s.op.SeenReferences))
+	s.observedDoubt(DoubtMultipleEffects)
+}
+
+func (s *step) observedDoubt(reason DoubtReason) {
+	if s.from == Attempting {
+		s.becomeDoubtful(reason)
+		return
+	}
+	s.op.Doubt.Reason = reason
+	s.replanKeepingDoubt()
+}
+
+func (s *step) observedRejected() {
+	s.reject(finallyFailedRejectionCode, "the target states that the operation finally failed")
+}
+
+// ---- closing open attempts
+
+func (s *step) notOpen() bool {
+	a := s.op.Attempt(s.ev.Close.Attempt)
+	return a == nil || !a.Open
+}
+
+func (s *step) tooEarlyToClose() bool {
+	a := s.op.Attempt(s.ev.Close.Attempt)
+	return s.ev.Close.By == ClosedByStraggler && a.CloseAt != nil && a.CloseAt.After(s.now)
+}
+
+func (s *step) closeAttempt() {
+	a := s.op.Attempt(s.ev.Close.Attempt)
+	at := s.now
+	a.Open, a.CloseAt, a.EndedAt = false, nil, &at
+	a.ClosedBy, a.Verdict = s.ev.Close.By, VerdictUnknown
+	if s.op.Settled() {
+		s.op.MaybeApplied = s.op.OpenAttempt()
+	}
+}
+
+func (s *step) closeAndPlan() {
+	s.closeAttempt()
+	s.replanKeepingDoubt()
+}

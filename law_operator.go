@@ -1,0 +1,323 @@
+package onefold
+
+import "slices"
+
+// Guards and actions of the rows in which a plan is reconsidered, a caller
+// withdraws, or a person decides.
+
+// ---- plans
+
+func (s *step) reconsiderLost() bool { return !s.holder(s.ev.Reconsider.Token) }
+func (s *step) unsendable() bool     { return s.ev.Reconsider.Unsendable != "" }
+
+func (s *step) planSpent() bool {
+	return s.ev.Policy != nil && s.op.Retry.Spent > 0 && s.retrySpent(0)
+}
+
+func (s *step) planSpentReject() bool { return s.planSpent() && s.rejectsWhenSpent() }
+
+func (s *step) holdUnsendable() {
+	s.detail = s.ev.Reconsider.Unsendable
+	s.holdExhausted(ReviewUnsendable, s.ev.Reconsider.Unsendable)
+}
+
+func (s *step) reviewUnsendable() {
+	s.detail = s.ev.Reconsider.Unsendable
+	s.op.Lease, s.op.Due, s.op.Next = nil, nil, NextOperator
+	s.openReview(ReviewUnsendable, s.ev.Reconsider.Unsendable)
+}
+
+func (s *step) replan() {
+	if s.ev.Reconsider.ReplayUnsafe != "" {
+		s.detail = "no replay: " + s.ev.Reconsider.ReplayUnsafe
+	}
+	s.planWithout(s.ev.Reconsider.ReplayUnsafe)
+}
+
+// ---- withdrawal
+
+func (s *step) neverAttempted() bool { return len(s.op.Attempts) == 0 }
+func (s *step) withdrawn() bool      { return s.op.IsBarred(BarWithdrawn) }
+
+func (s *step) cancelFresh() {
+	if s.ev.Cancel.Release {
+		s.op.KeyReleased = true
+		s.effects = append(s.effects, Effect{Kind: EffectReleaseClaim})
+		s.detail = "withdrawn before anything was attempted; the key is released"
+	}
+	s.settle("canceled")
+}
+
+func (s *step) cancel() { s.settle("canceled") }
+
+func (s *step) withdraw() {
+	s.bar(BarWithdrawn)
+	s.replanIfUncertain()
+}
+
+func (s *step) barDeadline() {
+	s.bar(BarPastDeadline)
+	s.replanIfUncertain()
+}
+
+func (s *step) replanIfUncertain() {
+	if s.op.State == Uncertain {
+		s.replanKeepingDoubt()
+	}
+}
+
+func (s *step) deadlineNotNews() bool {
+	return !s.pastDeadline() || s.op.IsBarred(BarPastDeadline)
+}
+
+func (s *step) restore() {
+	s.bar(BarRestored)
+	s.becomeDoubtful(DoubtRestored)
+	at := s.now
+	if s.op.Due != nil {
+		s.op.Due = &at
+	}
+}
+
+// ---- holds
+
+func (s *step) hold() *Hold {
+	i := slices.IndexFunc(s.op.Holds, func(h Hold) bool { return h.Reason == s.ev.Hold.Reason })
+	if i < 0 {
+		return nil
+	}
+	return &s.op.Holds[i]
+}
+
+func (s *step) noSuchHold() bool { return s.hold() == nil }
+func (s *step) declines() bool   { return !s.ev.Hold.Proceed }
+
+func (s *step) placeHold() {
+	h := *s.ev.Place
+	h.Since = s.now
+	if slices.ContainsFunc(s.op.Holds, func(have Hold) bool { return have.Reason == h.Reason }) {
+		return
+	}
+	if h.Review == "" && s.ev.ReviewID != "" {
+		h.Review = s.openReview(ReviewReason(h.Reason), s.ev.Reason)
+	}
+	s.op.Holds = append(s.op.Holds, h)
+	s.op.Lease, s.op.Due, s.op.Next = nil, nil, NextOperator
+}
+
+func (s *step) declineHold() {
+	// The hold itself went with the move to a terminal state.
+	s.reject(declinedRejectionCode, s.ev.Reason)
+	s.detail = "declined under hold " + string(s.ev.Hold.Reason)
+}
+
+func (s *step) releaseHold() {
+	h := *s.hold()
+	s.op.Holds = slices.DeleteFunc(s.op.Holds, func(have Hold) bool { return have.Reason == h.Reason })
+	s.detail = "hold " + string(h.Reason) + " released"
+	if h.Review != "" {
+		s.closeReviews("proceed", h.Review)
+	}
+	if h.Reason == HoldRetryExhausted {
+		s.op.Retry = Budget{}
+	}
+	if len(s.op.Holds) == 0 {
+		s.dueNow()
+	}
+}
+
+// dueNow makes a prepared operation due, though never before not_before.
+func (s *step) dueNow() {
+	at := s.now
+	if s.beforeStart() {
+		at = *s.op.NotBefore
+	}
+	s.op.Due, s.op.Next = &at, NextAttempt
+}
+
+// ---- retry and resolve
+
+func (s *step) askedReplayUnsafe() bool { return s.replayDenied(s.op.Scope) != "" }
+
+func (s *step) replayNow() {
+	at := s.now
+	s.op.Due, s.op.Next = &at, NextReplay
+}
+
+func resolves(o ResolutionOutcome) func(*step) bool {
+	return func(s *step) bool { return s.ev.Resolution.Outcome == o }
+}
+
+func (s *step) resolvesWithoutReference() bool {
+	return s.ev.Resolution.Outcome == ResolveConfirmed && s.ev.Resolution.Reference == ""
+}
+
+func (s *step) attemptStillOpen() bool {
+	return s.ev.Resolution.Outcome == ResolveNotApplied && s.op.OpenAttempt()
+}
+
+func (s *step) effectKnown() bool {
+	return s.ev.Resolution.Outcome == ResolveNotApplied && s.op.IsBarred(BarEffectExists, BarMultipleEffects)
+}
+
+func (s *step) withdrawnOrLate() bool {
+	return s.ev.Resolution.Outcome == ResolveNotApplied && s.op.IsBarred(BarWithdrawn, BarPastDeadline)
+}
+
+func (s *step) resolveConfirmed() {
+	s.detail = "decided: confirmed as " + s.ev.Resolution.Reference
+	s.confirm(s.ev.Resolution.Reference, LearntFromOperator)
+}
+
+func (s *step) resolveRejected() {
+	s.detail = "decided: rejected"
+	for i := range s.op.Attempts {
+		if a := &s.op.Attempts[i]; a.Closed() && !a.WithoutEffect() {
+			a.ProvenBy = ProvenByOperator
+		}
+	}
+	s.op.AbsenceRecorded = true
+	s.reject(operatorRejectionCode, s.ev.Reason)
+}
+
+func (s *step) resolveCanceled() {
+	s.detail = "decided: not applied"
+	s.proveAbsence(ProvenByOperator)
+	s.settle("canceled")
+}
+
+func (s *step) resolvePrepared() {
+	s.detail = "decided: not applied"
+	s.proveAbsence(ProvenByOperator)
+	s.op.Barred, s.op.Doubt, s.op.Lease = nil, nil, nil
+	s.op.Retry = Budget{}
+	s.closeReviews("not_applied", "")
+	s.dueNow()
+}
+
+// ---- contradictions
+
+// contradict opens the review of a settled operation's contradiction (M20).
+func (s *step) contradict(detail string) {
+	s.op.Contradicted = true
+	s.detail = detail
+	s.openReview(ReviewContradicted, detail)
+	s.notify("operation.contradicted")
+}
+
+// contradictOpen marks an operation whose recorded absence was none, though the
+// effect could not be confirmed yet.
+func (s *step) contradictOpen() {
+	s.contradict("an effect was reported after its absence, or \"not applied\", had been recorded")
+}
+
+func (s *step) notContradicted() bool { return !s.op.Contradicted }
+
+// disagrees tells whether an effect with the given reference (perhaps unknown)
+// contradicts what is recorded.
+func (s *step) disagrees(reference, attempt string) bool {
+	if s.op.State != Confirmed {
+		return true
+	}
+	for r := s.op.Result; r != nil; r = r.Earlier {
+		if r.Reference == reference {
+			return false
+		}
+	}
+	if reference != "" {
+		return true
+	}
+	a := s.op.Attempt(attempt)
+	return a != nil && a.ProvenBy == ProvenByOperator
+}
+
+func (s *step) answerDisagrees() bool {
+	return s.answerAnyEffect() && s.disagrees(s.ev.Answer.Reference, s.ev.Answer.Attempt)
+}
+
+func (s *step) lookupDisagrees() bool {
+	return s.ev.Lookup.Result == LookupSeveral || s.foundOurs() && s.disagrees(s.ev.Lookup.Reference, "")
+}
+
+func (s *step) observationDisagrees() bool {
+	return s.observedEffect() && s.disagrees(s.ev.Observation.Reference, s.ev.Observation.Attempt)
+}
+
+func (s *step) lateContradicts() {
+	s.record(true)
+	s.contradict(contradiction(s.ev.Answer.Reference))
+}
+
+func (s *step) lookupContradicts() {
+	s.see(s.ev.Lookup.Reference)
+	s.contradict(contradiction(s.ev.Lookup.Reference))
+}
+
+func (s *step) observationContradicts() {
+	s.see(s.ev.Observation.Reference)
+	s.contradict(contradiction(s.ev.Observation.Reference))
+}
+
+func contradiction(reference string) string {
+	if reference == "" {
+		return "evidence of an effect disagrees with what is recorded"
+	}
+	return "evidence of the effect " + reference + " disagrees with what is recorded"
+}
+
+func (s *step) correct() {
+	earlier := s.op.Result
+	s.op.Contradicted = false
+	s.detail = "decided: confirmed as " + s.ev.Resolution.Reference
+	s.see(s.ev.Resolution.Reference)
+	s.op.Result = &Result{
+		Reference: s.ev.Resolution.Reference, LearntFrom: LearntFromOperator, At: s.now, Earlier: earlier,
+	}
+	s.settle("confirmed")
+}
+
+func (s *step) uphold() {
+	s.op.Contradicted = false
+	s.detail = "decided: the recorded outcome stands"
+	s.settle("upheld")
+}
+
+// ---- reviews
+
+func (s *step) review(id string) *Review {
+	for i := range s.op.Reviews {
+		if r := &s.op.Reviews[i]; r.ID == id && r.Status == ReviewOpen {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *step) noSuchReview() bool { return s.review(s.ev.Assignment.Review) == nil }
+func (s *step) noOwner() bool      { return s.ev.Assignment.Owner == "" }
+
+func (s *step) assign() {
+	r := s.review(s.ev.Assignment.Review)
+	s.detail = "review handed from " + r.Owner + " to " + s.ev.Assignment.Owner
+	r.Owner = s.ev.Assignment.Owner
+}
+
+func (s *step) dueEscalation() *Review {
+	for i := range s.op.Reviews {
+		r := &s.op.Reviews[i]
+		if r.Status == ReviewOpen && r.EscalateAt != nil && r.EscalatedAt == nil && !r.EscalateAt.After(s.now) {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *step) nothingToEscalate() bool { return s.dueEscalation() == nil }
+
+func (s *step) escalate() {
+	r := s.dueEscalation()
+	at := s.now
+	r.EscalatedAt = &at
+	s.detail = "review escalated to " + r.EscalateTo
+	s.notify("review.overdue")
+}
