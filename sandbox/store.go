@@ -56,10 +56,9 @@ func openStore(ctx context.Context, path string) (_ *store, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("sandbox: path: %w", err)
 	}
-	settings := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		// Exclusive before WAL: no shared-memory file, and a second opener is refused instead of mixed in.
-		"locking_mode(EXCLUSIVE)", "journal_mode(WAL)", "synchronous(NORMAL)",
-	}}
+	// Exclusive: no shared-memory file, and a second opener is refused instead of mixed in. The journal's mode is set
+	// later, once the file is known to be ours: it is written into the file.
+	settings := url.Values{"_txlock": {"immediate"}, "_pragma": {"locking_mode(EXCLUSIVE)", "synchronous(NORMAL)"}}
 	file := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
 	if st.db, err = sql.Open("sqlite", file.String()); err != nil {
 		return nil, fmt.Errorf("sandbox: open: %w", err)
@@ -86,35 +85,62 @@ func (st *store) close() error {
 	return failed
 }
 
-// prepareFile makes the schema in an empty file and refuses a file that is something else.
+// prepareFile makes the schema in an empty file and refuses a file that is something else, without writing to it.
 func (st *store) prepareFile(ctx context.Context) error {
-	tx, err := st.db.BeginTx(ctx, nil)
+	fresh, err := st.recognise(ctx)
 	if err != nil {
+		return err
+	}
+	var journal, locking string
+	var synchronous int
+	if err := st.db.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&journal); err != nil {
 		return openError(err)
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit this does nothing
-	var application, version, tables int64
-	err = tx.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
-		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).
-		Scan(&application, &version, &tables)
-	if err != nil {
+	if err := st.db.QueryRowContext(ctx, "PRAGMA locking_mode").Scan(&locking); err != nil {
 		return openError(err)
 	}
-	switch {
-	case application == applicationID && version == schemaVersion:
-		return tx.Commit()
-	case application != 0 || version != 0 || tables != 0:
-		return ErrForeignFile
+	if err := st.db.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&synchronous); err != nil {
+		return openError(err)
+	}
+	if journal != "wal" || locking != "exclusive" || synchronous != 1 {
+		return fmt.Errorf("sandbox: open: the file is in modes %s, %s, %d instead of wal, exclusive, 1", journal, locking, synchronous)
+	}
+	if !fresh {
+		return nil
 	}
 	schema, err := sqlFiles.ReadFile("sql/schema.sql")
 	if err != nil {
 		return fmt.Errorf("sandbox: schema: %w", err)
 	}
 	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion)
-	if _, err := tx.ExecContext(ctx, string(schema)+mark); err != nil {
-		return fmt.Errorf("sandbox: schema: %w", err)
+	return st.within(ctx, func(t transaction) error {
+		if _, err := t.tx.ExecContext(ctx, string(schema)+mark); err != nil {
+			return fmt.Errorf("sandbox: schema: %w", err)
+		}
+		return nil
+	})
+}
+
+// recognise says whether the file is empty, and refuses one that is neither that nor a ledger.
+func (st *store) recognise(ctx context.Context) (fresh bool, err error) {
+	tx, err := st.db.BeginTx(ctx, nil)
+	if err != nil {
+		return false, openError(err)
 	}
-	return tx.Commit()
+	defer func() { _ = tx.Rollback() }() // it only read
+	var application, version, tables int64
+	err = tx.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
+		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).
+		Scan(&application, &version, &tables)
+	switch {
+	case err != nil:
+		return false, openError(err)
+	case application == applicationID && version == schemaVersion:
+		return false, nil
+	case application != 0 || version != 0 || tables != 0:
+		return false, ErrForeignFile
+	}
+	return true, nil
 }
 
 // openError names the two failures that a caller can do something about.
