@@ -19,6 +19,16 @@ type Contracts interface {
 	// Pinned finds what an admitted operation runs under: the capability and
 	// target versions of its admission and the connection as it is now.
 	Pinned(a *Admitted) (Binding, error)
+	// Limits returns the limits of a connection, defaults filled in; those of an
+	// unknown connection are the defaults.
+	Limits(c ConnectionRef) Limits
+}
+
+// Limits bound what is under way at one connection, for the whole deployment.
+type Limits struct {
+	InFlight   int
+	PerSecond  float64 // 0: unlimited
+	Unresolved int
 }
 
 // Terms are the facts of a binding that admission and the interfaces show.
@@ -36,11 +46,8 @@ type Terms struct {
 	DeclaredMode       Mode
 	Protection         Protection
 	Acknowledged       bool
-	// InFlight, PerSecond and Unresolved are the connection's limits; 0 means the
-	// default (DefaultInFlight, none, DefaultUnresolved).
-	InFlight   int
-	PerSecond  float64
-	Unresolved int
+	// Limits are the connection's, defaults filled in.
+	Limits Limits
 	// KeyRetention is how long a key is honoured after settlement (I26).
 	KeyRetention time.Duration
 }

@@ -82,6 +82,9 @@ type Operations interface {
 	// connection's standing, and stores what follows, in one transaction. A
 	// refusal of the law comes back as it is, with nothing changed.
 	// ifVersion, unless 0, must equal the operation's version (stale_version).
+	// An event whose evidence carries a source and source event id that the
+	// operation's connection has recorded before changes nothing: the operation
+	// comes back as it is, without effects (M17).
 	Step(ctx context.Context, id string, ev Event, ifVersion int64) (Committed, error)
 	// StepBegin is Step for EventBegun that stores the frozen request in the same
 	// transaction, if none is stored yet.

@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 func isAdmin(path string) bool { return path == "/admin" || strings.HasPrefix(path, "/admin/") }
@@ -110,14 +108,11 @@ func readFilter(query string, allowed []string) (Filter, error) {
 
 // queueFaults takes one fault or a list, all or none, and answers them as they were queued, in the shape they came in.
 func (s *Sandbox) queueFaults(r *http.Request, w http.ResponseWriter) answer {
-	controller := http.NewResponseController(w)
-	stop := time.AfterFunc(bodyTimeout, func() { _ = controller.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop.Stop()
-	body, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
+	body, tooLarge, err := readLimited(w, r)
 	switch {
 	case err != nil:
 		return refusal(http.StatusBadRequest, "invalid", "the body did not arrive whole")
-	case len(body) > MaxBody:
+	case tooLarge:
 		return refusal(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("a body has at most %d bytes", MaxBody)).
 			with("Connection", "close")
 	}

@@ -186,6 +186,14 @@ func TestFaultsByTheAdminAPI(t *testing.T) {
 	}
 }
 
+func TestOversizedFaultsAreRefused(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	got := w.send("POST", "/admin/faults", `{"kind":"html","body":"`+strings.Repeat("x", 3<<20)+`"}`)
+	expect(t, "answer", fmt.Sprint(got.status, got.member("code")), "413too_large")
+	expect(t, "queued", w.send("GET", "/admin/faults", "").body, "[]\n")
+}
+
 func TestQueueHasALimitAndTakesAllOrNone(t *testing.T) {
 	t.Parallel()
 	w := start(t)

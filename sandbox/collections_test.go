@@ -184,6 +184,7 @@ func TestCutAndOversizedBodiesAreLoggedButNotHandled(t *testing.T) {
 
 	big := w.send("POST", "/bills", `{"supplier":"`+strings.Repeat("x", sandbox.MaxBody)+`"}`)
 	expect(t, "oversized", big.status, 413)
+	expect(t, "its code", big.member("code"), "too_large")
 	expect(t, "logged", (<-logged).Complete, false)
 
 	chunked, err := http.NewRequest("POST", w.url+"/bills", io.MultiReader(strings.NewReader(strings.Repeat(" ", sandbox.MaxBody+1))))

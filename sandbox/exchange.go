@@ -17,6 +17,8 @@ const (
 	MaxBody    = 1 << 20 // bytes of a request's body: far beyond any bill
 	MaxKey     = 255     // bytes of an Idempotency-Key, as at well-known providers
 	maxAccount = 64      // bytes of an account's name
+
+	maxPassedOver = 8 << 20 // bytes of an oversized body that are read for politeness
 )
 
 // exchange is one request and what becomes of it.
@@ -112,21 +114,30 @@ func (x *exchange) readKey() {
 	}
 }
 
-// readBody reads at most one byte more than the limit and notes whether the body arrived whole.
+// readBody reads the body and notes whether it arrived whole.
 func (x *exchange) readBody() (tooLarge bool) {
-	controller := http.NewResponseController(x.w)
-	stop := time.AfterFunc(bodyTimeout, func() { _ = controller.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop.Stop()
-	if x.r.ContentLength > MaxBody {
-		x.request.BodyDigest = digest(nil)
-		return true
-	}
-	body, err := io.ReadAll(io.LimitReader(x.r.Body, MaxBody+1))
+	body, tooLarge, err := readLimited(x.w, x.r)
 	x.body = body
 	x.request.BodyDigest, x.request.BodyBytes = digest(body), int64(len(body))
-	tooLarge = len(body) > MaxBody
 	x.request.Complete = err == nil && !tooLarge
 	return tooLarge
+}
+
+// readLimited reads a body of at most MaxBody bytes, within bodyTimeout. Of a larger one it gives one byte more than the
+// limit and passes over a bounded rest, so that an ordinary client, which sends everything before it listens, gets to
+// read the refusal instead of a reset.
+func readLimited(w http.ResponseWriter, r *http.Request) (body []byte, tooLarge bool, err error) {
+	if r.ContentLength > MaxBody && r.Header.Get("Expect") != "" {
+		return nil, true, nil // the client listens first
+	}
+	controller := http.NewResponseController(w)
+	stop := time.AfterFunc(bodyTimeout, func() { _ = controller.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop.Stop()
+	body, err = io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
+	if tooLarge = len(body) > MaxBody; tooLarge {
+		_, _ = io.CopyN(io.Discard, r.Body, maxPassedOver) // it is refused whatever comes
+	}
+	return body, tooLarge, err
 }
 
 func (x *exchange) readReference() {

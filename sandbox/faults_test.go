@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,25 +15,29 @@ import (
 	"github.com/onefold-dev/onefold/sandbox"
 )
 
-// Each fault over a real socket: what the client sees, what the ledger holds, what the log says.
-func TestFaultsOnTheWire(t *testing.T) {
-	t.Parallel()
-	whole := func(got string, err error) bool { // an answer as long as it promises
-		response, parseErr := http.ReadResponse(bufio.NewReader(strings.NewReader(got)), nil)
-		if err != nil || parseErr != nil {
-			return false
-		}
-		_, readErr := io.ReadAll(response.Body)
-		return readErr == nil
+// mishap is one fault over a real socket: what the client sees, what the ledger holds, what the log says.
+type mishap struct {
+	name    string
+	fault   sandbox.Fault
+	sees    func(got string, err error) bool
+	effects int
+	outcome sandbox.Outcome
+	status  int
+}
+
+// whole says that an answer is as long as it promises.
+func whole(got string, err error) bool {
+	response, parseErr := http.ReadResponse(bufio.NewReader(strings.NewReader(got)), nil)
+	if err != nil || parseErr != nil {
+		return false
 	}
-	for _, c := range []struct {
-		name    string
-		fault   sandbox.Fault
-		sees    func(got string, err error) bool
-		effects int
-		outcome sandbox.Outcome
-		status  int
-	}{
+	_, readErr := io.ReadAll(response.Body)
+	return readErr == nil
+}
+
+// lostAnswers are the faults that leave the client without an answer, or with less than a whole one.
+func lostAnswers() []mishap {
+	return []mishap{
 		{
 			"drop after effect: a reset and not one byte",
 			sandbox.Fault{Kind: sandbox.DropAfterEffect},
@@ -75,6 +80,20 @@ func TestFaultsOnTheWire(t *testing.T) {
 			1, sandbox.CutShort, 201,
 		},
 		{
+			"wrong length",
+			sandbox.Fault{Kind: sandbox.WrongLength, Bytes: 3},
+			func(got string, err error) bool {
+				return err == nil && strings.HasSuffix(got, "}") && !whole(got, err) && whole(got+"123", err)
+			},
+			1, sandbox.CutShort, 201,
+		},
+	}
+}
+
+// replacedAnswers are the faults that put another answer in the place of the ledger's.
+func replacedAnswers() []mishap {
+	return []mishap{
+		{
 			"status without effect",
 			sandbox.Fault{Kind: sandbox.Status, Status: 429, Headers: map[string]string{"retry-after": "2"}},
 			func(got string, err error) bool {
@@ -115,14 +134,12 @@ func TestFaultsOnTheWire(t *testing.T) {
 			},
 			1, sandbox.Answered, 502,
 		},
-		{
-			"wrong length",
-			sandbox.Fault{Kind: sandbox.WrongLength, Bytes: 3},
-			func(got string, err error) bool {
-				return err == nil && strings.HasSuffix(got, "}") && !whole(got, err) && whole(got+"123", err)
-			},
-			1, sandbox.CutShort, 201,
-		},
+	}
+}
+
+// otherMishaps are double delivery and the refusals and detours on the way.
+func otherMishaps() []mishap {
+	return []mishap{
 		{
 			"twice",
 			sandbox.Fault{Kind: sandbox.Twice},
@@ -163,7 +180,12 @@ func TestFaultsOnTheWire(t *testing.T) {
 			func(got string, err error) bool { return whole(got, err) && strings.HasPrefix(got, "HTTP/1.1 307 ") },
 			1, sandbox.Answered, 307,
 		},
-	} {
+	}
+}
+
+func TestFaultsOnTheWire(t *testing.T) {
+	t.Parallel()
+	for _, c := range slices.Concat(lostAnswers(), replacedAnswers(), otherMishaps()) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := start(t)
@@ -178,7 +200,8 @@ func TestFaultsOnTheWire(t *testing.T) {
 			expect(t, "outcome", logged.Outcome, c.outcome)
 			expect(t, "status", logged.Status, c.status)
 			expect(t, "fault", logged.Fault, id)
-			expect(t, "fired", fmt.Sprint(w.fired(id)), fmt.Sprint([]sandbox.Firing{{RequestSeq: logged.Seq, At: w.clock.Now(), Effects: int64(c.effects)}}))
+			expect(t, "fired", fmt.Sprint(w.fired(id)),
+				fmt.Sprint([]sandbox.Firing{{RequestSeq: logged.Seq, At: w.clock.Now(), Effects: int64(c.effects)}}))
 			after := w.send("POST", "/bills", bill("r-2"))
 			expect(t, "the next request is spared", after.status, 201)
 		})

@@ -44,8 +44,8 @@ type Request struct {
 	Collection     string    `json:"collection"`      // "" where the path names none
 	IdempotencyKey string    `json:"idempotency_key"` //
 	Reference      string    `json:"reference"`       // as Effect.Reference; in a look-up its external_ref
-	BodyDigest     string    `json:"body_digest"`     // "sha256:" and 64 hex digits, of the bytes that arrived
-	BodyBytes      int64     `json:"body_bytes"`      // how many arrived
+	BodyDigest     string    `json:"body_digest"`     // "sha256:" and 64 hex digits, of the bytes that BodyBytes counts
+	BodyBytes      int64     `json:"body_bytes"`      // how many arrived; of an oversized body only MaxBody+1 are looked at
 	Complete       bool      `json:"complete"`        // whether the body arrived whole
 	Outcome        Outcome   `json:"outcome"`         //
 	Status         int       `json:"status"`          // the status that the client was sent; 0 while pending and when dropped

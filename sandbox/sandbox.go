@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -95,6 +96,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.AllowDuplicateReferences = maps.Clone(o.AllowDuplicateReferences) // the caller's may change
 	st, err := openStore(ctx, o.Path)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,74 @@
+package onefold
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Submission is what a caller hands in.
+type Submission struct {
+	Workspace       string
+	Capability      string
+	ContractVersion int    // 0: the newest, or what the key was admitted with
+	Connection      string // "": the only one that serves, or what the key was admitted with
+	Key             string // the caller's key, bare (I1)
+	Request         []byte // JSON text; kept and sent as it is (I13)
+	SubmittedBy     string // the principal
+	Revision        *string
+	NotBefore       *time.Time
+	StartDeadline   *time.Time
+	Metadata        json.RawMessage // a JSON object of at most MaxMetadata bytes
+	// MayRead tells that the principal may read requests, so that a conflict may
+	// show it both values (I4).
+	MayRead bool
+}
+
+// MaxMetadata bounds a submission's metadata in bytes: labels, not documents.
+const MaxMetadata = 16 << 10
+
+// maxKey is the length of the longest caller key (I1).
+const maxKey = 255
+
+// checkKey holds a bare key against I1.
+func checkKey(key string) *Error {
+	if key == "" {
+		return &Error{Code: CodeKeyRequired, Message: "an operation needs a key", Hint: "choose one key for each intended effect and send it again with every retry"}
+	}
+	if len(key) > maxKey {
+		return &Error{Code: CodeKeyInvalid, Message: "a key has at most 255 characters", Reason: "length"}
+	}
+	for i := range len(key) {
+		if key[i] < 0x21 || key[i] > 0x7e {
+			return &Error{Code: CodeKeyInvalid, Message: "a key consists of visible ASCII characters without white space", Reason: "character"}
+		}
+	}
+	return nil
+}
+
+// admit makes the operation that a submission becomes, and its first timeline
+// entry: prepared, and due unless a hold stands.
+func admit(a Admitted, holds []HoldReason, reviewID string, by Actor) (Operation, Entry) {
+	op := Operation{Admitted: a}
+	op.State, op.Version, op.UpdatedAt, op.Next = Prepared, 1, a.CreatedAt, NextAttempt
+	for _, reason := range holds {
+		op.Reviews = append(op.Reviews, Review{
+			ID: reviewID, Reason: ReviewReason(reason), Status: ReviewOpen, Owner: a.Owner, OpenedAt: a.CreatedAt,
+		})
+		op.Holds = append(op.Holds, Hold{Reason: reason, Since: a.CreatedAt, Review: reviewID})
+		op.Next = NextOperator
+	}
+	detail := "admitted and stored; nothing was sent yet"
+	if len(op.Holds) == 0 {
+		due := a.CreatedAt
+		if a.NotBefore != nil && a.NotBefore.After(due) {
+			due = *a.NotBefore
+		}
+		op.Due = &due
+	} else {
+		detail = "admitted, stored and held: " + string(op.Holds[0].Reason)
+	}
+	return op, Entry{
+		Operation: a.ID, At: a.CreatedAt, Actor: by, Event: EventAdmitted, Rule: "admitted",
+		To: Prepared, Detail: detail, Version: 1,
+	}
+}
