@@ -266,11 +266,11 @@ type OnRepeat string
 
 // How a target answers a repeat.
 const (
-	RepeatFirstResponse       OnRepeat = "first_response"
-	RepeatCurrentState        OnRepeat = "current_state"
-	RepeatExistingObject      OnRepeat = "existing_object"
-	RepeatConflictMeansDone   OnRepeat = "conflict_means_done"
-	RepeatNewEffect           OnRepeat = "new_effect"
+	RepeatFirstResponse     OnRepeat = "first_response"
+	RepeatCurrentState      OnRepeat = "current_state"
+	RepeatExistingObject    OnRepeat = "existing_object"
+	RepeatConflictMeansDone OnRepeat = "conflict_means_done"
+	RepeatNewEffect         OnRepeat = "new_effect"
 )
 
 // Compares is what a target holds a repeat against.
