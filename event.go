@@ -189,7 +189,8 @@ const (
 // LookupOutcome is a look-up's outcome as its contract judged it.
 type LookupOutcome struct {
 	Token int64
-	// Began is the store's time at which the look-up began, at the latest (M12).
+	// Began is a time of the store that is not later than the look-up's beginning:
+	// what counts for M12 is that it began no earlier.
 	Began     time.Time
 	Result    LookupResult
 	Reference string
