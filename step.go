@@ -18,6 +18,38 @@ type step struct {
 	reviews []string
 }
 
+// whole tells whether the event has the payload that its kind needs.
+func (ev *Event) whole() bool {
+	switch ev.Kind {
+	case EventLeased, EventRenewed, EventHandedBack:
+		return ev.Lease != nil
+	case EventBegun:
+		return ev.Begin != nil
+	case EventAnswered:
+		return ev.Answer != nil
+	case EventLookedUp:
+		return ev.Lookup != nil
+	case EventObserved:
+		return ev.Observation != nil
+	case EventAttemptClosed:
+		return ev.Close != nil
+	case EventReconsidered:
+		return ev.Reconsider != nil
+	case EventCanceled:
+		return ev.Cancel != nil
+	case EventHoldPlaced:
+		return ev.Place != nil
+	case EventHoldDecided:
+		return ev.Hold != nil
+	case EventResolved:
+		return ev.Resolution != nil
+	case EventAssigned:
+		return ev.Assignment != nil
+	case EventAdmitted, EventNoted, EventLeaseExpired, EventDeadlinePassed, EventRetryAsked, EventEscalated, EventRecovered:
+	}
+	return true
+}
+
 func (s *step) move(to State) {
 	s.op.State = to
 	if !to.Terminal() {

@@ -29,8 +29,12 @@ type Transition struct {
 // Apply is the law: what follows from an event. It is pure: no clock, no
 // input or output, no chance. It returns the operation as it then is and what
 // else has to be stored in the same transaction, or a refusal (*Error), with
-// which nothing has changed. The given operation is not modified.
+// which nothing has changed. The given operation is not modified. An event
+// without the payload that its kind needs is refused as internal.
 func Apply(op Operation, ev Event, now time.Time) (Operation, []Effect, error) {
+	if !ev.whole() {
+		return op, nil, refuse(CodeInternal, "an event "+string(ev.Kind)+" without its payload")
+	}
 	s := &step{op: op.Clone(), ev: &ev, now: now, from: op.State}
 	row := s.row()
 	if row == nil {
@@ -158,13 +162,13 @@ func answerRows() []Transition {
 		{ID: "answer/exhausted-hold", When: "no effect; clean; nothing barred; retry budget spent", To: Prepared, Does: "held retry_exhausted; review", Rules: "M16", guard: (*step).noEffectSpent, act: (*step).endExhaustedHold},
 		{ID: "answer/no-effect", When: "no effect or not sent; clean; nothing barred", To: Prepared, Does: "due after back-off", guard: (*step).noEffectClean, act: (*step).endRetry},
 		{ID: "answer/refused-after-doubt", When: "no effect, not sent, or refused; not clean, or barred", To: Uncertain, Does: "doubt refused_after_doubt", Rules: "M13", guard: (*step).answerRefuses, act: (*step).endUncertain},
-		{ID: "answer/unknown", When: "anything else", To: Uncertain, Does: "in doubt", guard: outcomeIs(OutcomeUnknown), act: (*step).endUncertain},
+		{ID: "answer/unknown", When: "anything else", To: Uncertain, Does: "in doubt", act: (*step).endUncertain},
 	}
 	for i := range rows {
 		rows[i].From, rows[i].On = inAttempting, EventAnswered
 		rows[i].When = "by the holder: " + rows[i].When
 		guard := rows[i].guard
-		rows[i].guard = func(s *step) bool { return s.answersNow() && guard(s) }
+		rows[i].guard = func(s *step) bool { return s.answersNow() && (guard == nil || guard(s)) }
 	}
 	return rows
 }
