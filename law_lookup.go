@@ -153,7 +153,7 @@ func (s *step) foundDoubt(reason DoubtReason) {
 		s.becomeDoubtful(reason)
 		return
 	}
-	s.op.Doubt.Reason = reason
+	s.doubtAnew(reason)
 	s.afterLookup()
 }
 
@@ -260,7 +260,7 @@ func (s *step) observedBar() {
 	s.bar(BarEffectExists)
 	s.see(s.ev.Observation.Reference)
 	if s.from == Uncertain {
-		s.op.Doubt.Reason = DoubtEffectExists
+		s.doubtAnew(DoubtEffectExists)
 		s.replanKeepingDoubt()
 		return
 	}
@@ -298,7 +298,7 @@ func (s *step) observedDoubt(reason DoubtReason) {
 		s.becomeDoubtful(reason)
 		return
 	}
-	s.op.Doubt.Reason = reason
+	s.doubtAnew(reason)
 	s.replanKeepingDoubt()
 }
 

@@ -157,6 +157,15 @@ func (s *step) doubt(reason DoubtReason) {
 	s.op.Doubt = &Doubt{Reason: reason, Since: s.now}
 }
 
+// doubtAnew gives a lasting doubt another reason.
+func (s *step) doubtAnew(reason DoubtReason) {
+	since := s.now
+	if s.op.Doubt != nil {
+		since = s.op.Doubt.Since
+	}
+	s.op.Doubt = &Doubt{Reason: reason, Since: since}
+}
+
 func (s *step) see(reference string) {
 	if reference != "" && !slices.Contains(s.op.SeenReferences, reference) {
 		s.op.SeenReferences = append(s.op.SeenReferences, reference)
