@@ -164,13 +164,19 @@ func (s *step) withdrawnOrLate() bool {
 	return s.ev.Resolution.Outcome == ResolveNotApplied && s.op.IsBarred(BarWithdrawn, BarPastDeadline)
 }
 
+// decide: a person's decision on an uncertain operation has seen what
+// contradicted its recorded absence, and resolves that too.
+func (s *step) decide(decision string) {
+	s.detail, s.op.Contradicted = "decided: "+decision, false
+}
+
 func (s *step) resolveConfirmed() {
-	s.detail = "decided: confirmed as " + s.ev.Resolution.Reference
+	s.decide("confirmed as " + s.ev.Resolution.Reference)
 	s.confirm(s.ev.Resolution.Reference, LearntFromOperator)
 }
 
 func (s *step) resolveRejected() {
-	s.detail = "decided: rejected"
+	s.decide("rejected")
 	for i := range s.op.Attempts {
 		if a := &s.op.Attempts[i]; a.Closed() && !a.WithoutEffect() {
 			a.ProvenBy = ProvenByOperator
@@ -181,13 +187,13 @@ func (s *step) resolveRejected() {
 }
 
 func (s *step) resolveCanceled() {
-	s.detail = "decided: not applied"
+	s.decide("not applied")
 	s.proveAbsence(ProvenByOperator)
 	s.settle("canceled")
 }
 
 func (s *step) resolvePrepared() {
-	s.detail = "decided: not applied"
+	s.decide("not applied")
 	s.proveAbsence(ProvenByOperator)
 	s.op.Barred, s.op.Doubt, s.op.Lease = nil, nil, nil
 	s.op.Retry = Budget{}

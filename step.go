@@ -15,7 +15,8 @@ type step struct {
 	rule    *Transition
 	effects []Effect
 	detail  string // for the timeline
-	reviews []string
+	// reviewed tells that this step opened a review; it is the last one.
+	reviewed bool
 }
 
 // whole tells whether the event has the payload that its kind needs.
@@ -71,7 +72,9 @@ func (s *step) settle(decision string) {
 // finish writes down what every step leaves behind: version, timeline, evidence
 // and word to the outside.
 func (s *step) finish() {
-	if !s.rule.Quiet {
+	// A review that opens is a change of fact, whatever row it opens in: decisions
+	// are made against a version.
+	if !s.rule.Quiet || s.reviewed {
 		s.op.Version++
 		s.op.UpdatedAt = s.now
 	}
@@ -89,8 +92,8 @@ func (s *step) finish() {
 	if s.op.State != s.from {
 		s.notify("operation." + string(s.op.State))
 	}
-	for _, topic := range s.reviews {
-		s.notify(topic)
+	if s.reviewed {
+		s.notify("review.opened")
 	}
 }
 
@@ -195,10 +198,20 @@ func (s *step) barredOnly(allowed ...Bar) bool {
 
 // openReview opens a review for the reason, unless one is open for it. Every
 // review has an owner (M16): the connection's owner now, else at admission.
+//
+// One event opens one review at most, since it brings one id: what else needs
+// the person's eye is told in that review's detail. The operation's bars and
+// its contradiction are recorded on their own.
 func (s *step) openReview(reason ReviewReason, detail string) string {
 	if r := s.op.openReview(reason); r != nil {
 		return r.ID
 	}
+	if s.reviewed {
+		r := &s.op.Reviews[len(s.op.Reviews)-1]
+		r.Detail += "; " + detail
+		return r.ID
+	}
+	s.reviewed = true
 	r := Review{
 		ID: s.ev.ReviewID, Reason: reason, Status: ReviewOpen, Owner: s.op.Owner, OpenedAt: s.now, Detail: detail,
 	}
@@ -215,21 +228,29 @@ func (s *step) openReview(reason ReviewReason, detail string) string {
 		r.Evidence = s.ev.Evidence.ID
 	}
 	s.op.Reviews = append(s.op.Reviews, r)
-	s.reviews = append(s.reviews, "review.opened")
 	return r.ID
 }
 
-// closeReviews resolves all open reviews, or the named one.
+// closeReviews resolves all open reviews, or the named one. Two sorts stay open
+// unless they are named: the review of a contradiction, which only a person
+// resolves (M20), and that of a hold that still stands.
 func (s *step) closeReviews(decision, id string) {
 	for i := range s.op.Reviews {
 		r := &s.op.Reviews[i]
 		if r.Status != ReviewOpen || id != "" && r.ID != id {
 			continue
 		}
+		if id == "" && (s.op.Contradicted && r.Reason == ReviewContradicted || s.holdReview(r.ID)) {
+			continue
+		}
 		at, by := s.now, s.ev.Actor
 		r.Status, r.ResolvedAt, r.ResolvedBy = ReviewResolved, &at, &by
 		r.Decision, r.Justification = decision, s.ev.Reason
 	}
+}
+
+func (s *step) holdReview(id string) bool {
+	return slices.ContainsFunc(s.op.Holds, func(h Hold) bool { return h.Review == id })
 }
 
 // ---- leases

@@ -17,8 +17,9 @@ type Transition struct {
 	To      State
 	Does    string
 	Refusal Code
-	// Quiet rows are no change of fact: they do not raise the version. Rows that
-	// are Silent as well leave no line on the timeline (leases).
+	// Quiet rows are no change of fact: they do not raise the version unless they
+	// open a review. Rows that are Silent as well leave no line on the timeline
+	// (leases).
 	Quiet, Silent bool
 	Rules         string // rules of the specification that the row carries out
 
