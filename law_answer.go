@@ -198,9 +198,47 @@ func (s *step) waitAsTold() {
 }
 
 func (s *step) endDiffers() {
-	s.bar(BarDiffers)
-	s.openReview(ReviewDiffers, describeMismatches(s.ev.Answer.Differs))
+	s.barDiffers(s.ev.Answer.Reference, s.ev.Answer.Differs)
 	s.endUncertain()
+}
+
+// barDiffers sets what evidence of a differing effect bars (M15): differs, and
+// multiple_effects as well if it names another reference than the known one.
+// Only the first may be lifted, so that neither may hide the other.
+func (s *step) barDiffers(reference string, ms []Mismatch) {
+	s.bar(BarDiffers)
+	s.openReview(ReviewDiffers, describeMismatches(ms))
+	s.see(reference)
+	if s.otherSeen(reference) {
+		s.barMultiple(reference)
+	}
+}
+
+func (s *step) barMultiple(reference string) {
+	s.bar(BarMultipleEffects)
+	s.see(reference)
+	detail := describeReferences(s.op.SeenReferences)
+	if l := s.ev.Lookup; l != nil && l.Detail != "" && len(s.op.SeenReferences) < 2 {
+		detail = l.Detail
+	}
+	s.openReview(ReviewMultipleEffects, detail)
+}
+
+// effectOnPrepared: an effect exists where none was thought to be, and it does
+// not confirm. Whoever sends next would make a second one.
+func (s *step) effectOnPrepared(reference string, ms []Mismatch, several bool) {
+	s.bar(BarEffectExists)
+	s.see(reference)
+	if s.op.AbsenceRecorded {
+		s.contradict("an effect was reported after its absence, or \"not applied\", had been recorded")
+	}
+	if len(ms) > 0 {
+		s.barDiffers(reference, ms)
+	}
+	if several || s.otherSeen(reference) {
+		s.barMultiple(reference)
+	}
+	s.becomeDoubtful(DoubtEffectExists)
 }
 
 func (s *step) endKeyConflict() {
@@ -210,9 +248,7 @@ func (s *step) endKeyConflict() {
 }
 
 func (s *step) endMultiple() {
-	s.bar(BarMultipleEffects)
-	s.see(s.ev.Answer.Reference)
-	s.openReview(ReviewMultipleEffects, describeReferences(s.op.SeenReferences))
+	s.barMultiple(s.ev.Answer.Reference)
 	s.endUncertain()
 }
 
@@ -334,8 +370,7 @@ func (s *step) becomeDoubtful(reason DoubtReason) {
 
 func (s *step) lateDiffers() {
 	s.record(true)
-	s.bar(BarDiffers)
-	s.openReview(ReviewDiffers, describeMismatches(s.ev.Answer.Differs))
+	s.barDiffers(s.ev.Answer.Reference, s.ev.Answer.Differs)
 	s.becomeDoubtful(DoubtDiffers)
 }
 
@@ -348,8 +383,7 @@ func (s *step) lateKeyConflict() {
 
 func (s *step) lateMultiple() {
 	s.record(true)
-	s.bar(BarMultipleEffects)
-	s.openReview(ReviewMultipleEffects, describeReferences(s.op.SeenReferences))
+	s.barMultiple(s.ev.Answer.Reference)
 	s.becomeDoubtful(DoubtMultipleEffects)
 }
 
@@ -361,14 +395,12 @@ func (s *step) lateBar() {
 func (s *step) lateBarPlanned() {
 	s.record(true)
 	s.bar(BarEffectExists)
-	if len(s.ev.Answer.Differs) > 0 {
-		s.bar(BarDiffers)
-		s.openReview(ReviewDiffers, describeMismatches(s.ev.Answer.Differs))
-	}
-	if s.from == Prepared && s.op.AbsenceRecorded {
-		s.contradictOpen()
-	}
 	s.becomeDoubtful(DoubtEffectExists)
+}
+
+func (s *step) latePreparedEffect() {
+	s.record(true)
+	s.effectOnPrepared(s.ev.Answer.Reference, s.ev.Answer.Differs, false)
 }
 
 func (s *step) lateConfirmed() {

@@ -94,20 +94,8 @@ func (s *step) adopts() bool {
 // foundBar: a found record on a prepared operation that does not confirm.
 func (s *step) foundBar() {
 	s.tellLookup()
-	s.bar(BarEffectExists)
-	s.see(s.ev.Lookup.Reference)
-	switch {
-	case s.ev.Lookup.Result == LookupSeveral:
-		s.bar(BarMultipleEffects)
-		s.openReview(ReviewMultipleEffects, s.ev.Lookup.Detail)
-	case len(s.ev.Lookup.Differs) > 0:
-		s.bar(BarDiffers)
-		s.openReview(ReviewDiffers, describeMismatches(s.ev.Lookup.Differs))
-	}
-	if s.op.AbsenceRecorded {
-		s.contradictOpen()
-	}
-	s.becomeDoubtful(DoubtEffectExists)
+	l := s.ev.Lookup
+	s.effectOnPrepared(l.Reference, l.Differs, l.Result == LookupSeveral)
 }
 
 // afterLookup counts the look-up and plans the next step; word from somebody
@@ -130,20 +118,12 @@ func (s *step) foundReviewPredates() {
 }
 
 func (s *step) foundBarDiffers() {
-	s.bar(BarDiffers)
-	s.openReview(ReviewDiffers, describeMismatches(s.ev.Lookup.Differs))
-	s.see(s.ev.Lookup.Reference)
+	s.barDiffers(s.ev.Lookup.Reference, s.ev.Lookup.Differs)
 	s.foundDoubt(DoubtDiffers)
 }
 
 func (s *step) foundBarSeveral() {
-	s.bar(BarMultipleEffects)
-	s.see(s.ev.Lookup.Reference)
-	detail := s.ev.Lookup.Detail
-	if len(s.op.SeenReferences) > 1 {
-		detail = describeReferences(s.op.SeenReferences)
-	}
-	s.openReview(ReviewMultipleEffects, detail)
+	s.barMultiple(s.ev.Lookup.Reference)
 	s.foundDoubt(DoubtMultipleEffects)
 }
 
@@ -161,6 +141,12 @@ func (s *step) foundBarEffect() {
 	s.tellLookup()
 	s.bar(BarEffectExists)
 	s.see(s.ev.Lookup.Reference)
+}
+
+// foundUnreadable: the effect exists, though not what it is called (M11c).
+func (s *step) foundUnreadable() {
+	s.bar(BarEffectExists)
+	s.foundDoubt(DoubtEffectExists)
 }
 
 func (s *step) foundEvidence() {
@@ -259,19 +245,12 @@ func (s *step) noteReference() { s.see(s.ev.Observation.Reference) }
 func (s *step) observedBar() {
 	s.bar(BarEffectExists)
 	s.see(s.ev.Observation.Reference)
-	if s.from == Uncertain {
-		s.doubtAnew(DoubtEffectExists)
-		s.replanKeepingDoubt()
-		return
-	}
-	if len(s.ev.Observation.Differs) > 0 {
-		s.bar(BarDiffers)
-		s.openReview(ReviewDiffers, describeMismatches(s.ev.Observation.Differs))
-	}
-	if s.op.AbsenceRecorded {
-		s.contradictOpen()
-	}
-	s.becomeDoubtful(DoubtEffectExists)
+	s.doubtAnew(DoubtEffectExists)
+	s.replanKeepingDoubt()
+}
+
+func (s *step) observedOnPrepared() {
+	s.effectOnPrepared(s.ev.Observation.Reference, s.ev.Observation.Differs, false)
 }
 
 func (s *step) observedBarStays() {
@@ -280,16 +259,12 @@ func (s *step) observedBarStays() {
 }
 
 func (s *step) observedBarDiffers() {
-	s.bar(BarDiffers)
-	s.see(s.ev.Observation.Reference)
-	s.openReview(ReviewDiffers, describeMismatches(s.ev.Observation.Differs))
+	s.barDiffers(s.ev.Observation.Reference, s.ev.Observation.Differs)
 	s.observedDoubt(DoubtDiffers)
 }
 
 func (s *step) observedBarMultiple() {
-	s.bar(BarMultipleEffects)
-	s.see(s.ev.Observation.Reference)
-	s.openReview(ReviewMultipleEffects, describeReferences(s.op.SeenReferences))
+	s.barMultiple(s.ev.Observation.Reference)
 	s.observedDoubt(DoubtMultipleEffects)
 }
 

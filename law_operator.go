@@ -211,12 +211,6 @@ func (s *step) contradict(detail string) {
 	s.notify("operation.contradicted")
 }
 
-// contradictOpen marks an operation whose recorded absence was none, though the
-// effect could not be confirmed yet.
-func (s *step) contradictOpen() {
-	s.contradict("an effect was reported after its absence, or \"not applied\", had been recorded")
-}
-
 func (s *step) notContradicted() bool { return !s.op.Contradicted }
 
 // disagrees tells whether an effect with the given reference (perhaps unknown)

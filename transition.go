@@ -187,7 +187,7 @@ func lateAnswerRows() []Transition {
 		{ID: "late/no-effect", From: inUncertain, When: "the last attempt in doubt had no effect; nothing barred", To: Prepared, Does: "due after back-off", guard: (*step).lateSettles, act: (*step).latePrepared},
 		{ID: "late/stays", From: inDoubtful, When: "anything else", Does: "the attempt is closed", Rules: "M8 M12a", act: (*step).lateStays},
 		{ID: "late/prepared-effect", From: inPrepared, When: "confirms, with reference, and agrees", To: Confirmed, Does: "lease revoked; contradicted if absence had been recorded", guard: (*step).answerConfirms, act: (*step).lateConfirmed},
-		{ID: "late/prepared-bar", From: inPrepared, When: "an effect, without agreement or reference", To: Uncertain, Does: "lease revoked; barred effect_exists", guard: (*step).answerAnyEffect, act: (*step).lateBarPlanned},
+		{ID: "late/prepared-bar", From: inPrepared, When: "an effect, without agreement or reference", To: Uncertain, Does: "lease revoked; barred effect_exists, and as it disagrees; contradicted if absence had been recorded", guard: (*step).answerAnyEffect, act: (*step).latePreparedEffect},
 		{ID: "late/prepared", From: inPrepared, Quiet: true, Does: "recorded", act: (*step).lateRecord},
 	}
 	rows := []Transition{
@@ -204,7 +204,7 @@ func lateAnswerRows() []Transition {
 func lookupRows() []Transition {
 	return []Transition{
 		{ID: "lookup/prepared-effect", From: inPrepared, On: EventLookedUp, When: "found, with reference, and agrees", To: Confirmed, Does: "lease revoked; contradicted if absence had been recorded", guard: (*step).foundAgrees, act: (*step).foundConfirmed},
-		{ID: "lookup/prepared-bar", From: inPrepared, On: EventLookedUp, When: "found, but does not agree", To: Uncertain, Does: "lease revoked; barred effect_exists", guard: (*step).foundEffect, act: (*step).foundBar},
+		{ID: "lookup/prepared-bar", From: inPrepared, On: EventLookedUp, When: "found, but does not agree", To: Uncertain, Does: "lease revoked; barred effect_exists, and as it disagrees; contradicted if absence had been recorded", guard: (*step).foundEffect, act: (*step).foundBar},
 		{ID: "lookup/attempting-differs", From: inAttempting, On: EventLookedUp, When: "found, and differs", To: Uncertain, Does: "barred differs; review", Rules: "M15", guard: (*step).foundDiffers, act: (*step).foundBarDiffers},
 		{ID: "lookup/attempting-several", From: inAttempting, On: EventLookedUp, When: "several records, or another reference than the known one", To: Uncertain, Does: "barred multiple_effects; review", Rules: "M15", guard: (*step).foundSeveral, act: (*step).foundBarSeveral},
 		{ID: "lookup/attempting-effect", From: inAttempting, On: EventLookedUp, When: "found", Does: "barred effect_exists", Rules: "M11c", guard: (*step).foundOurs, act: (*step).foundBarEffect},
@@ -217,6 +217,7 @@ func lookupRows() []Transition {
 		{ID: "lookup/failed-open", From: inUncertain, On: EventLookedUp, When: "found finally failed, but an attempt is open or an effect known", Quiet: true, Does: "looked up again later", guard: (*step).foundFailedAny, act: (*step).lookedUpAgain},
 		{ID: "lookup/blocked", From: inUncertain, On: EventLookedUp, When: "found, and barred differs, key_conflict or multiple_effects", Does: "evidence for the review", guard: (*step).foundBlocked, act: (*step).foundEvidence},
 		{ID: "lookup/found", From: inUncertain, On: EventLookedUp, When: "found, with reference, and agrees", To: Confirmed, Does: "the result is recorded", guard: (*step).foundAgrees, act: (*step).foundConfirmed},
+		{ID: "lookup/unreadable", From: inUncertain, On: EventLookedUp, When: "found, but its reference cannot be read", Does: "barred effect_exists", Rules: "M11c", guard: (*step).foundOurs, act: (*step).foundUnreadable},
 		{ID: "lookup/stale", From: inUncertain, On: EventLookedUp, When: "not by the holder of the lease", Quiet: true, Does: "recorded", Rules: "M8", guard: (*step).staleLookup},
 		{ID: "lookup/absent-withdrawn", From: inUncertain, On: EventLookedUp, When: "absence proven; barred withdrawn or past_deadline, perhaps restored", To: Canceled, Does: "withdrawn without effect", Rules: "M12 M24", guard: (*step).absentWithdrawn, act: (*step).absentCanceled},
 		{ID: "lookup/absent-exhausted-reject", From: inUncertain, On: EventLookedUp, When: "absence proven; nothing barred but restored; retry budget spent; the contract rejects", To: Rejected, Does: "rejected retry_exhausted", Rules: "M12", guard: (*step).absentSpentReject, act: (*step).absentExhaustedReject},
@@ -230,7 +231,7 @@ func lookupRows() []Transition {
 func observationRows() []Transition {
 	return []Transition{
 		{ID: "observe/prepared-effect", From: inPrepared, On: EventObserved, When: "an effect, with reference, and agrees", To: Confirmed, Does: "lease revoked; contradicted if absence had been recorded", guard: (*step).observedAgrees, act: (*step).observedConfirmed},
-		{ID: "observe/prepared-bar", From: inPrepared, On: EventObserved, When: "an effect, without agreement or reference", To: Uncertain, Does: "lease revoked; barred effect_exists", guard: (*step).observedEffect, act: (*step).observedBar},
+		{ID: "observe/prepared-bar", From: inPrepared, On: EventObserved, When: "an effect, without agreement or reference", To: Uncertain, Does: "lease revoked; barred effect_exists, and as it disagrees; contradicted if absence had been recorded", guard: (*step).observedEffect, act: (*step).observedOnPrepared},
 		{ID: "observe/differs", From: inDoubtful, On: EventObserved, When: "an effect that differs from the intent", To: Uncertain, Does: "barred differs; review", Rules: "M15", guard: (*step).observedDiffers, act: (*step).observedBarDiffers},
 		{ID: "observe/multiple", From: inDoubtful, On: EventObserved, When: "an effect with another reference than the known one", To: Uncertain, Does: "barred multiple_effects; review", Rules: "M15", guard: (*step).observedOther, act: (*step).observedBarMultiple},
 		{ID: "observe/attempting", From: inAttempting, On: EventObserved, When: "an effect", Does: "stays; barred effect_exists", Rules: "M11c", guard: (*step).observedEffect, act: (*step).observedBarStays},
