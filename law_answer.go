@@ -79,7 +79,7 @@ func (s *step) answerRejects() bool {
 }
 
 func (s *step) answerSettles() bool {
-	return s.answerRefuses() && s.ev.Answer.SettlesOperation && !s.op.IsBarred()
+	return s.answerRefuses() && s.ev.Answer.SettlesOperation && !s.cleanAnswer() && !s.op.IsBarred()
 }
 
 func (s *step) noEffectClean() bool {
@@ -101,7 +101,9 @@ func (s *step) record(late bool) {
 	answer := s.ev.Answer
 	a := s.op.Attempt(answer.Attempt)
 	at := s.now
-	if a.EndedAt == nil {
+	// A report that comes after straggler had closed the attempt shows that its
+	// worker was still at it: settle and processing count from the report (M12).
+	if a.EndedAt == nil || late {
 		a.EndedAt = &at
 	}
 	if late {
@@ -126,8 +128,9 @@ func (s *step) record(late bool) {
 	}
 }
 
+// verdictOf never calls an attempt without effect whose answer asserts one.
 func verdictOf(a *Answer) Verdict {
-	if len(a.Differs) > 0 {
+	if a.EffectExists && a.Outcome != OutcomeConfirmed || a.Outcome == OutcomeConfirmed && len(a.Differs) > 0 {
 		return VerdictUnknown
 	}
 	switch a.Outcome {

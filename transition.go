@@ -157,7 +157,7 @@ func answerRows() []Transition {
 		{ID: "answer/accepted", When: "accepted for later work", To: Uncertain, Does: "doubt accepted", guard: outcomeIs(OutcomeAccepted), act: (*step).endUncertain},
 		{ID: "answer/in-progress", When: "the same identity is in progress", To: Uncertain, Does: "doubt in_progress; waited out", Rules: "M11b", guard: outcomeIs(OutcomeInProgress), act: (*step).endUncertain},
 		{ID: "answer/rejected", When: "refused for good; clean; not barred beyond withdrawn and past_deadline", To: Rejected, Does: "the refusal is recorded", Rules: "M13", guard: (*step).answerRejects, act: (*step).endRejected},
-		{ID: "answer/settles", When: "refused by a rule that settles the operation; nothing barred", To: Rejected, Does: "the refusal is recorded", Rules: "M13", guard: (*step).answerSettles, act: (*step).endRejected},
+		{ID: "answer/settles", When: "refused by a rule that settles the operation; not clean; nothing barred", To: Rejected, Does: "the refusal is recorded", Rules: "M13", guard: (*step).answerSettles, act: (*step).endRejected},
 		{ID: "answer/no-effect-withdrawn", When: "no effect; clean; barred withdrawn or past_deadline only", To: Canceled, Does: "withdrawn without effect", Rules: "M24", guard: (*step).noEffectWithdrawn, act: (*step).endCanceled},
 		{ID: "answer/exhausted-reject", When: "no effect; clean; nothing barred; retry budget spent; the contract rejects", To: Rejected, Does: "rejected retry_exhausted", guard: (*step).noEffectSpentReject, act: (*step).endExhaustedReject},
 		{ID: "answer/exhausted-hold", When: "no effect; clean; nothing barred; retry budget spent", To: Prepared, Does: "held retry_exhausted; review", Rules: "M16", guard: (*step).noEffectSpent, act: (*step).endExhaustedHold},
@@ -188,7 +188,8 @@ func lateAnswerRows() []Transition {
 		{ID: "late/stays", From: inDoubtful, When: "anything else", Does: "the attempt is closed", Rules: "M8 M12a", act: (*step).lateStays},
 		{ID: "late/prepared-effect", From: inPrepared, When: "confirms, with reference, and agrees", To: Confirmed, Does: "lease revoked; contradicted if absence had been recorded", guard: (*step).answerConfirms, act: (*step).lateConfirmed},
 		{ID: "late/prepared-bar", From: inPrepared, When: "an effect, without agreement or reference", To: Uncertain, Does: "lease revoked; barred effect_exists, and as it disagrees; contradicted if absence had been recorded", guard: (*step).answerAnyEffect, act: (*step).latePreparedEffect},
-		{ID: "late/prepared", From: inPrepared, Quiet: true, Does: "recorded", act: (*step).lateRecord},
+		{ID: "late/prepared-conflict", From: inPrepared, When: "the identity was used with another request", To: Uncertain, Does: "lease revoked; barred key_conflict; review", Rules: "M11c", guard: (*step).answerKeyConflict, act: (*step).lateKeyConflict},
+		{ID: "late/prepared", From: inPrepared, When: "anything else", Does: "recorded; the attempt is closed", act: (*step).lateRecord},
 	}
 	rows := []Transition{
 		{ID: "late/unknown-attempt", From: inAny, On: EventAnswered, When: "no such attempt, or it has answered before", Refusal: CodeNotAllowed, guard: (*step).answersNothing},
