@@ -55,7 +55,8 @@ func (s *step) answerConfirms() bool {
 // knownElsewhere: evidence from elsewhere named the effect while the attempt was
 // out, and the attempt itself did not name another.
 func (s *step) knownElsewhere() bool {
-	return s.op.IsBarred(BarEffectExists) && !s.blocked() && len(s.op.SeenReferences) == 1
+	known := s.op.Elsewhere
+	return s.op.IsBarred(BarEffectExists) && !s.blocked() && known != nil && !s.otherSeen(known.Reference)
 }
 
 func (s *step) existsElsewhere() bool {
@@ -272,7 +273,24 @@ func (s *step) endConfirmed() {
 
 func (s *step) endKnownElsewhere() {
 	s.record(false)
-	s.confirm(s.op.SeenReferences[0], LearntFromEvent)
+	known := *s.op.Elsewhere
+	s.confirm(known.Reference, known.LearntFrom)
+	s.op.Result = &known // the evidence that proves it came earlier
+}
+
+// effectElsewhere: evidence that did not come from the attempt that is out says
+// that an effect exists. Nothing else is sent; if the evidence names the effect
+// and agrees, it is kept for when the attempt ends.
+func (s *step) effectElsewhere(reference string, from LearntFrom) {
+	s.bar(BarEffectExists)
+	s.see(reference)
+	if reference == "" || s.op.Elsewhere != nil {
+		return
+	}
+	s.op.Elsewhere = &Result{Reference: reference, LearntFrom: from, At: s.now}
+	if s.ev.Evidence != nil {
+		s.op.Elsewhere.Evidence = s.ev.Evidence.ID
+	}
 }
 
 // confirm records the result. Whoever is prepared although an effect exists was
@@ -392,7 +410,7 @@ func (s *step) lateMultiple() {
 
 func (s *step) lateBar() {
 	s.record(true)
-	s.bar(BarEffectExists)
+	s.effectElsewhere(s.ev.Answer.Reference, LearntFromResponse)
 }
 
 func (s *step) lateBarPlanned() {

@@ -74,14 +74,18 @@ func (s *step) tellLookup() {
 
 func (s *step) foundConfirmed() {
 	s.tellLookup()
-	from := LearntFromLookup
-	switch {
-	case s.ev.Lookup.Polled:
-		from = LearntFromPoll
-	case s.op.openReview(ReviewExistsElsewhere) == nil && s.op.Doubt != nil && s.op.Doubt.Reason == DoubtExists && s.adopts():
+	from := s.foundFrom()
+	if s.op.openReview(ReviewExistsElsewhere) == nil && s.op.Doubt != nil && s.op.Doubt.Reason == DoubtExists && s.adopts() {
 		from = LearntFromAdopted
 	}
 	s.confirm(s.ev.Lookup.Reference, from)
+}
+
+func (s *step) foundFrom() LearntFrom {
+	if s.ev.Lookup.Polled {
+		return LearntFromPoll
+	}
+	return LearntFromLookup
 }
 
 // adopts: no attempt of this operation can have made the record, but its unique
@@ -139,8 +143,7 @@ func (s *step) foundDoubt(reason DoubtReason) {
 
 func (s *step) foundBarEffect() {
 	s.tellLookup()
-	s.bar(BarEffectExists)
-	s.see(s.ev.Lookup.Reference)
+	s.effectElsewhere(s.ev.Lookup.Reference, s.foundFrom())
 }
 
 // foundUnreadable: the effect exists, though not what it is called (M11c).
@@ -254,8 +257,7 @@ func (s *step) observedOnPrepared() {
 }
 
 func (s *step) observedBarStays() {
-	s.bar(BarEffectExists)
-	s.see(s.ev.Observation.Reference)
+	s.effectElsewhere(s.ev.Observation.Reference, s.observedFrom())
 }
 
 func (s *step) observedBarDiffers() {

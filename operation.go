@@ -248,6 +248,10 @@ type Standing struct {
 	// SeenReferences are the target references that evidence has asserted so
 	// far, without repeats.
 	SeenReferences []string `json:"seen_references,omitempty"`
+	// Elsewhere is the effect that agreeing evidence from elsewhere named while
+	// an attempt was out: the result, unless the attempt's own answer speaks
+	// against it.
+	Elsewhere *Result `json:"elsewhere,omitempty"`
 	// AbsenceRecorded tells that absence or "not applied" was once recorded, so
 	// that a later effect contradicts it.
 	AbsenceRecorded bool       `json:"absence_recorded,omitempty"`
