@@ -15,9 +15,13 @@ type Submission struct {
 	Request         []byte // JSON text; kept and sent as it is (I13)
 	SubmittedBy     string // the principal
 	Revision        *string
-	NotBefore       *time.Time
-	StartDeadline   *time.Time
-	Metadata        json.RawMessage // a JSON object of at most MaxMetadata bytes
+	// Amends names the operation that this one amends (M23). Amendments are not
+	// built yet: with a new key it is refused (not_supported_yet), with a known one
+	// it conflicts, since no admitted operation names one.
+	Amends        *string
+	NotBefore     *time.Time
+	StartDeadline *time.Time
+	Metadata      json.RawMessage // a JSON object of at most MaxMetadata bytes
 	// MayRead tells that the principal may read requests, so that a conflict may
 	// show it both values (I4).
 	MayRead bool

@@ -168,6 +168,7 @@ func (l *Ledger) differences(ctx context.Context, s Submission, op Operation) ([
 	differ("/contract_version", fmt.Sprint(op.ContractVersion), fmt.Sprint(s.ContractVersion), s.ContractVersion == 0 || s.ContractVersion == op.ContractVersion)
 	differ("/connection", quote(op.Connection), quote(s.Connection), s.Connection == "" || s.Connection == op.Connection)
 	differ("/revision", quoteOpt(op.Revision), quoteOpt(s.Revision), s.Revision == nil || op.Revision != nil && *op.Revision == *s.Revision)
+	differ("/amends", "null", quoteOpt(s.Amends), s.Amends == nil)
 	differ("/not_before", quoteTime(op.NotBefore), quoteTime(s.NotBefore), sameTime(s.NotBefore, op.NotBefore))
 	differ("/start_deadline", quoteTime(op.StartDeadline), quoteTime(s.StartDeadline), sameTime(s.StartDeadline, op.StartDeadline))
 
@@ -199,6 +200,9 @@ func (l *Ledger) admission(ctx context.Context, s Submission) (Admitted, Binding
 	binding, err := l.cfg.Contracts.Bind(s.Workspace, s.Capability, s.ContractVersion, s.Connection)
 	if err != nil {
 		return Admitted{}, nil, err
+	}
+	if s.Amends != nil {
+		return Admitted{}, nil, &Error{Code: CodeNotSupportedYet, Pointer: "/amends", Message: "amendments are not supported yet"}
 	}
 	terms := binding.Terms()
 	if terms.Mode == ModeDisabled {
