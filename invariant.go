@@ -69,8 +69,6 @@ func (o *Operation) brokenUncertain() string {
 	switch {
 	case o.Doubt == nil:
 		return "uncertain without a doubt"
-	case len(o.Holds) > 0:
-		return "uncertain, but held"
 	case o.Due == nil && o.Lease == nil && o.openReview("") == nil:
 		return "uncertain, but stranded: neither scheduled nor owned by a person"
 	}

@@ -378,12 +378,12 @@ func (s *step) replanKeepingDoubt() {
 }
 
 // becomeDoubtful moves on from whatever was under way: an attempt that is out
-// stays behind as open, and its worker's answer will be late.
+// stays behind as open, and its worker's answer will be late. Holds stand, and
+// hold again if the operation is ever prepared again.
 func (s *step) becomeDoubtful(reason DoubtReason) {
 	if s.from == Attempting {
 		s.leaveOpen()
 	}
-	s.op.Holds = nil
 	s.op.MaybeApplied = true
 	s.doubt(reason)
 	s.plan()

@@ -176,6 +176,7 @@ func (s *step) proveAbsence(by ProvenBy) {
 
 func (s *step) absentCanceled() {
 	s.tellLookup()
+	s.lift(BarRestored)
 	s.proveAbsence(ProvenByAbsence)
 	s.settle("canceled")
 }
@@ -231,7 +232,7 @@ func (s *step) observedBlocked() bool { return s.observedEffect() && s.blocked()
 // hand moves nothing.
 func (s *step) observedFailed() bool {
 	o := s.ev.Observation
-	return o.FinallyFailed && !o.ByHand && s.mayFail()
+	return o.FinallyFailed && !o.ByHand && !s.observedEffect() && s.mayFail()
 }
 
 func (s *step) observedFrom() LearntFrom {
@@ -292,7 +293,7 @@ func (s *step) notOpen() bool {
 
 func (s *step) tooEarlyToClose() bool {
 	a := s.op.Attempt(s.ev.Close.Attempt)
-	return s.ev.Close.By == ClosedByStraggler && a.CloseAt != nil && a.CloseAt.After(s.now)
+	return s.ev.Close.By == ClosedByStraggler && (a.CloseAt == nil || a.CloseAt.After(s.now))
 }
 
 func (s *step) closeAttempt() {

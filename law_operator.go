@@ -11,7 +11,7 @@ func (s *step) reconsiderLost() bool { return !s.holder(s.ev.Reconsider.Token) }
 func (s *step) unsendable() bool     { return s.ev.Reconsider.Unsendable != "" }
 
 func (s *step) planSpent() bool {
-	return s.ev.Policy != nil && s.op.Retry.Spent > 0 && s.retrySpent(0)
+	return s.ev.Policy != nil && s.retrySpent(0)
 }
 
 func (s *step) planSpentReject() bool { return s.planSpent() && s.rejectsWhenSpent() }
@@ -70,8 +70,11 @@ func (s *step) deadlineNotNews() bool {
 	return !s.pastDeadline() || s.op.IsBarred(BarPastDeadline)
 }
 
+// restore: nothing that was recorded can be trusted to be the last word. The
+// operation is looked up anew, with a new budget.
 func (s *step) restore() {
 	s.bar(BarRestored)
+	s.op.Reconcile = Budget{}
 	s.becomeDoubtful(DoubtRestored)
 	at := s.now
 	if s.op.Due != nil {
@@ -89,15 +92,16 @@ func (s *step) hold() *Hold {
 	return &s.op.Holds[i]
 }
 
+func (s *step) heldForThat() bool {
+	return slices.ContainsFunc(s.op.Holds, func(have Hold) bool { return have.Reason == s.ev.Place.Reason })
+}
+
 func (s *step) noSuchHold() bool { return s.hold() == nil }
 func (s *step) declines() bool   { return !s.ev.Hold.Proceed }
 
 func (s *step) placeHold() {
 	h := *s.ev.Place
 	h.Since = s.now
-	if slices.ContainsFunc(s.op.Holds, func(have Hold) bool { return have.Reason == h.Reason }) {
-		return
-	}
 	if h.Review == "" && s.ev.ReviewID != "" {
 		h.Review = s.openReview(ReviewReason(h.Reason), s.ev.Reason)
 	}
@@ -132,7 +136,7 @@ func (s *step) dueNow() {
 	if s.beforeStart() {
 		at = *s.op.NotBefore
 	}
-	s.op.Due, s.op.Next = &at, NextAttempt
+	s.schedule(at)
 }
 
 // ---- retry and resolve
@@ -196,6 +200,8 @@ func (s *step) resolvePrepared() {
 	s.decide("not applied")
 	s.proveAbsence(ProvenByOperator)
 	s.op.Barred, s.op.Doubt, s.op.Lease = nil, nil, nil
+	// What was seen so far is dismissed with the decision; seen again, it is news.
+	s.op.SeenReferences = nil
 	s.op.Retry = Budget{}
 	s.closeReviews("not_applied", "")
 	s.dueNow()

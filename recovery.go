@@ -235,13 +235,26 @@ func (s *step) dueAfterBackoff() {
 	if s.ev.Policy != nil {
 		wait = s.retryWait()
 	}
-	at := s.now.Add(wait)
-	s.op.Lease, s.op.Doubt, s.op.Due, s.op.Next = nil, nil, &at, NextAttempt
+	s.op.Lease, s.op.Doubt = nil, nil
+	s.schedule(s.now.Add(wait))
+}
+
+// schedule makes a prepared operation due at the time, unless it is held: a hold
+// that stood before the doubt stands after it.
+func (s *step) schedule(at time.Time) {
+	if len(s.op.Holds) > 0 {
+		s.op.Due, s.op.Next = nil, NextOperator
+		return
+	}
+	s.op.Due, s.op.Next = &at, NextAttempt
 }
 
 // holdExhausted holds a prepared operation whose retry budget is spent.
 func (s *step) holdExhausted(reason ReviewReason, detail string) {
 	s.op.Lease, s.op.Doubt, s.op.Due, s.op.Next = nil, nil, nil, NextOperator
+	if slices.ContainsFunc(s.op.Holds, func(h Hold) bool { return h.Reason == HoldRetryExhausted }) {
+		return
+	}
 	review := s.openReview(reason, detail)
 	s.op.Holds = append(s.op.Holds, Hold{Reason: HoldRetryExhausted, Since: s.now, Review: review})
 }
@@ -261,6 +274,9 @@ func (s *step) planWithout(replayDenied string) {
 	if s.ev.Policy == nil {
 		s.op.Due, s.op.Next = &at, NextNone
 		return
+	}
+	for i := range s.op.Attempts {
+		s.setCloseAt(&s.op.Attempts[i])
 	}
 	next := NextStep(&s.op, s.ev.Policy, s.ev.Connection, replayDenied, s.ev.Chance, s.now)
 	s.op.Next = next.Action

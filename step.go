@@ -294,11 +294,20 @@ func (s *step) leaveOpen() {
 	}
 	at := s.now
 	a.Open, a.OpenSince = true, &at
-	closeAt := at
-	if p := s.ev.Policy; p != nil {
-		closeAt = at.Add(max(p.Straggler, p.Timeout))
+	s.setCloseAt(a)
+}
+
+// setCloseAt says when straggler closes an open attempt: never less than the
+// attempt's time-out after it went silent (M12a). Without a policy that time is
+// not known, and the attempt stays open until it is or a report or a dead
+// process closes it.
+func (s *step) setCloseAt(a *Attempt) {
+	p := s.ev.Policy
+	if !a.Open || a.CloseAt != nil || a.OpenSince == nil || p == nil {
+		return
 	}
-	a.CloseAt = &closeAt
+	at := a.OpenSince.Add(max(p.Straggler, p.Timeout))
+	a.CloseAt = &at
 }
 
 // outstanding is the attempt that is out under the present lease.

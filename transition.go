@@ -276,12 +276,13 @@ func withdrawalRows() []Transition {
 		{ID: "deadline/prepared", From: inPrepared, On: EventDeadlinePassed, To: Canceled, Does: "the claim stays bound", Rules: "M24", act: (*step).cancel},
 		{ID: "deadline/doubtful", From: inDoubtful, On: EventDeadlinePassed, Does: "barred past_deadline", Rules: "M24 M11c", act: (*step).barDeadline},
 		{ID: "recover/settled", From: inSettled, On: EventRecovered, Refusal: CodeAlreadySettled},
-		{ID: "recover/open", From: inOpen, On: EventRecovered, To: Uncertain, Does: "barred restored; an outstanding attempt is open; due for look-up", Rules: "M29", act: (*step).restore},
+		{ID: "recover/open", From: inOpen, On: EventRecovered, To: Uncertain, Does: "barred restored; an outstanding attempt is open; due for look-up; holds stand", Rules: "M29", act: (*step).restore},
 	}
 }
 
 func holdRows() []Transition {
 	return []Transition{
+		{ID: "hold/again", From: inPrepared, On: EventHoldPlaced, When: "held for that reason already", Quiet: true, Silent: true, Does: "nothing", guard: (*step).heldForThat},
 		{ID: "hold/place", From: inPrepared, On: EventHoldPlaced, Does: "held; lease revoked; a review where the reason needs one", act: (*step).placeHold},
 		{ID: "hold/unknown", From: inAny, On: EventHoldDecided, When: "no such hold", Refusal: CodeHoldUnknown, guard: (*step).noSuchHold},
 		{ID: "hold/decline", From: inPrepared, On: EventHoldDecided, When: "declined", To: Rejected, Does: "rejected declined", guard: (*step).declines, act: (*step).declineHold},
