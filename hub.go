@@ -14,6 +14,7 @@ type hub struct {
 	mu      sync.Mutex
 	waiting map[string][]chan Operation
 	watch   func(op Operation, fresh bool)
+	kick    func()
 }
 
 func newHub() *hub { return &hub{waiting: map[string][]chan Operation{}} }
@@ -61,12 +62,25 @@ func (h *hub) leave(id string, c chan Operation) {
 	h.waiting[id] = left
 }
 
-// Watch gives every operation that this ledger admits or changes to watch, in
-// the caller's goroutine: it must not block. One watcher at a time; nil ends it.
-func (l *Ledger) Watch(watch func(op Operation, admitted bool)) {
+// Watch gives every operation that this ledger admits or changes to watch, and
+// every Kick to kick, in the caller's goroutine: they must not block. One
+// watcher at a time; nil ends it.
+func (l *Ledger) Watch(watch func(op Operation, admitted bool), kick func()) {
 	l.hub.mu.Lock()
-	l.hub.watch = watch
+	l.hub.watch, l.hub.kick = watch, kick
 	l.hub.mu.Unlock()
+}
+
+// Kick tells the runner of this process, if there is one, that there may be work
+// that it has not heard of: a connection was resumed, a transaction committed.
+// Without it the work is found at the next scan.
+func (l *Ledger) Kick() {
+	l.hub.mu.Lock()
+	kick := l.hub.kick
+	l.hub.mu.Unlock()
+	if kick != nil {
+		kick()
+	}
 }
 
 // Between these waits a waiting caller asks the store itself, for steps that

@@ -93,7 +93,7 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 // Run takes the store's place for a runner and works until ctx ends; then it
 // drains: no new leases, calls in flight may finish within Config.Drain, the
 // rest is recorded as uncertain. It returns onefold.ErrRunnerTaken if another
-// runner holds the store, and nil after a drain.
+// runner holds the store, and nil after a drain. A runner runs once.
 func (r *Runner) Run(ctx context.Context) (err error) {
 	release, err := r.store.TakeRunner(ctx, r.cfg.Worker)
 	if err != nil {
@@ -103,8 +103,8 @@ func (r *Runner) Run(ctx context.Context) (err error) {
 
 	r.work, r.endWork = context.WithCancel(context.WithoutCancel(ctx))
 	defer r.endWork()
-	r.ledger.Watch(r.watch)
-	defer r.ledger.Watch(nil)
+	r.ledger.Watch(r.watch, r.nudge)
+	defer r.ledger.Watch(nil, nil)
 
 	var loops sync.WaitGroup
 	loops.Go(func() { r.housekeep(ctx) })

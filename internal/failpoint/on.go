@@ -11,17 +11,6 @@ import (
 	"syscall"
 )
 
-// Enabled tells whether this build has failpoints.
-const Enabled = true
-
-// Variable names the environment variable that arms one failpoint, as
-// NAME or NAME@N (the N-th time that it is reached; 1 is the first), and Mark
-// the one that names the file which is written when it fires.
-const (
-	Variable = "ONEFOLD_FAILPOINT"
-	Mark     = "ONEFOLD_FAILPOINT_MARK"
-)
-
 var reached atomic.Int64
 
 // Point kills the process with SIGKILL if the named place is armed, after
