@@ -1,0 +1,211 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/onefold-dev/onefold"
+)
+
+// maxRequest bounds the stored request: what the strict parser takes at most by
+// default (I10), and a bound on what one row can do to the file.
+const maxRequest = 1 << 20
+
+// Admit stores an operation with its claim, its request and its first timeline
+// entry, or nothing of it (I3). Where the claim is there already the operation
+// that holds it comes back, and nothing is written. Errors: admission_limited
+// (M16a), onefold.ErrIdentityTaken (I13a), onefold.ErrCommitUnknown,
+// store_unavailable.
+func (s *Store) Admit(ctx context.Context, a onefold.Admission) (onefold.Operation, bool, error) {
+	p, err := s.prepareAdmission(a)
+	if err != nil {
+		return onefold.Operation{}, false, err
+	}
+	var result *held
+	created := false
+	err = s.writer.do(ctx, func(w *session) (err error) {
+		result, created, err = p.run(w)
+		return err
+	})
+	if err != nil {
+		return onefold.Operation{}, false, err
+	}
+	return result.op.Clone(), created, nil
+}
+
+// admission is an admission with all that can be worked out before its turn.
+type admission struct {
+	onefold.Admission
+	ref    onefold.ConnectionRef
+	digest []byte
+	row    standingRow
+}
+
+func (s *Store) prepareAdmission(a onefold.Admission) (*admission, error) {
+	op := &a.Operation
+	switch {
+	case op.State != onefold.Prepared:
+		return nil, fmt.Errorf("sqlite: an operation is admitted prepared, not %q", op.State)
+	case op.Broken() != "":
+		return nil, fmt.Errorf("sqlite: an operation is admitted %s", op.Broken())
+	case len(a.Request) > maxRequest:
+		return nil, &onefold.Error{Code: onefold.CodeTooLarge, Message: "the request is larger than 1 MiB"}
+	}
+	if a.UnresolvedLimit <= 0 {
+		a.UnresolvedLimit = onefold.DefaultUnresolved
+	}
+	if a.Entry.At.IsZero() {
+		a.Entry.At = s.opts.now()
+	}
+	a.Entry.Operation = op.ID
+	a.Operation = op.Clone() // the writer keeps it; the caller may go on with its own
+	row, err := rowOf(op)
+	if err != nil {
+		return nil, err
+	}
+	if a.Request == nil {
+		a.Request = []byte{}
+	}
+	return &admission{
+		Admission: a, row: row,
+		ref:    onefold.ConnectionRef{Workspace: op.Workspace, Connection: op.Connection},
+		digest: claimDigest(onefold.ClaimKey{Workspace: op.Workspace, Capability: op.Capability, Key: op.Key}),
+	}, nil
+}
+
+func (p *admission) run(s *session) (*held, bool, error) {
+	if winner, err := p.winner(s); err != nil || winner != nil {
+		return winner, false, err
+	}
+	c, err := s.connection(p.ref, false)
+	if err != nil {
+		return nil, false, err
+	}
+	if c != nil {
+		unresolved, err := s.countUnresolved(c.num)
+		if err != nil {
+			return nil, false, err
+		}
+		if unresolved >= p.UnresolvedLimit {
+			return nil, false, limited(unresolved)
+		}
+	} else if c, err = s.connection(p.ref, true); err != nil {
+		return nil, false, err
+	}
+	h, err := p.insert(s, c.num)
+	return h, err == nil, err
+}
+
+// winner is the operation that holds the key already, nil if none does.
+func (p *admission) winner(s *session) (*held, error) {
+	key, num := "", int64(0)
+	err := s.row("claim.find", []any{p.digest}, &key, &num)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	h, err := s.load("operation.by_number", num)
+	if err != nil {
+		return nil, err
+	}
+	o := &p.Operation
+	if key != o.Key || h.op.Workspace != o.Workspace || h.op.Capability != o.Capability {
+		return nil, fmt.Errorf("two claims have one digest: %s and the key %q of %s", h.op.ID, o.Key, o.Workspace)
+	}
+	return h, nil
+}
+
+func (p *admission) insert(s *session, connection int64) (*held, error) {
+	num, err := s.nextSeq()
+	if err != nil {
+		return nil, err
+	}
+	op := &p.Operation
+	inserted, err := s.exec("operation.insert", admittedRow(num, connection, &op.Admitted)...)
+	if err != nil {
+		return nil, err
+	}
+	if inserted == 0 {
+		s.seq-- // nothing was written under it
+		return nil, onefold.ErrIdentityTaken
+	}
+	if err := s.must("claim.insert", p.digest, op.Key, num); err != nil {
+		return nil, err
+	}
+	if err := s.must("payload.insert", num, p.Request); err != nil {
+		return nil, err
+	}
+	h := &held{num: num, connection: connection, live: true, op: *op}
+	if err := s.insertLive(h, &p.row); err != nil {
+		return nil, err
+	}
+	if err := s.syncReviews(h, nil); err != nil {
+		return nil, err
+	}
+	entry := p.Entry
+	entry.Seq = num
+	if err := s.insertEntry(h, &entry); err != nil {
+		return nil, err
+	}
+	s.keep(h)
+	return h, nil
+}
+
+func limited(unresolved int) error {
+	return &onefold.Error{
+		Code:    onefold.CodeAdmissionLimited,
+		Message: fmt.Sprintf("the connection has %d unresolved operations", unresolved),
+		Hint:    "resolve some of them first: ops list --state uncertain, reviews list",
+	}
+}
+
+// Claimed finds the operation that holds a key. It writes nothing.
+func (s *Store) Claimed(ctx context.Context, k onefold.ClaimKey) (onefold.Operation, bool, error) {
+	h, err := s.readers.operation(ctx, "operation.by_claim", claimDigest(k))
+	if errors.Is(err, sql.ErrNoRows) {
+		return onefold.Operation{}, false, nil
+	}
+	if err != nil {
+		return onefold.Operation{}, false, s.readers.failure("look a claim up", err)
+	}
+	if h.op.Key != k.Key || h.op.Workspace != k.Workspace || h.op.Capability != k.Capability {
+		return onefold.Operation{}, false, fmt.Errorf("sqlite: two claims have one digest: %s and the key %q of %s", h.op.ID, k.Key, k.Workspace)
+	}
+	return h.op, true, nil
+}
+
+// Note appends an entry to an operation's timeline (M22), at most
+// onefold.MaxNotes for one operation; further ones are dropped. Errors:
+// operation_unknown.
+func (s *Store) Note(ctx context.Context, e onefold.Entry) error {
+	if e.At.IsZero() {
+		e.At = s.opts.now()
+	}
+	e.Event = onefold.EventNoted
+	return s.writer.do(ctx, func(w *session) error {
+		h, notes := &held{}, 0
+		err := w.row("operation.number", []any{e.Operation}, &h.num, &h.op.Workspace)
+		if errors.Is(err, sql.ErrNoRows) {
+			return unknownOperation(e.Operation)
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.row("timeline.notes", []any{h.num}, &notes); err != nil || notes >= onefold.MaxNotes {
+			return err
+		}
+		entry := e
+		if entry.Seq, err = w.nextSeq(); err != nil {
+			return err
+		}
+		return w.insertEntry(h, &entry)
+	})
+}
+
+func unknownOperation(id string) error {
+	return &onefold.Error{Code: onefold.CodeOperationUnknown, Message: "there is no such operation", Operation: id}
+}

@@ -1,0 +1,25 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/onefold-dev/onefold"
+)
+
+// lock takes the lock of an open file without waiting. It belongs to the
+// handle and is free when the process ends.
+func lock(file *os.File) error {
+	err := windows.LockFileEx(windows.Handle(file.Fd()),
+		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{})
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+		return onefold.ErrRunnerTaken
+	}
+	if err != nil {
+		return fmt.Errorf("sqlite: lock %s: %w", file.Name(), err)
+	}
+	return nil
+}

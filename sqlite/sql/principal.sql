@@ -1,0 +1,55 @@
+-- name: workspace.insert
+INSERT INTO workspace (name, created_at) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING;
+
+-- name: workspace.find
+-- index: PRIMARY KEY
+SELECT 1 FROM workspace WHERE name = ?1;
+
+-- name: workspace.all
+SELECT name, created_at FROM workspace ORDER BY name;
+
+-- name: token.insert
+INSERT INTO token (id, hash, workspace, name, roles, connections, created_at, expires_at, revoked_at, last_used_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+
+-- name: token.by_workspace
+-- index: token_by_workspace
+SELECT id, hash, workspace, name, roles, connections, created_at, expires_at, revoked_at, last_used_at
+FROM token WHERE workspace = ?1 ORDER BY created_at, id;
+
+-- name: token.by_hash
+-- index: token_by_hash
+SELECT id, hash, workspace, name, roles, connections, created_at, expires_at, revoked_at, last_used_at
+FROM token WHERE hash = ?1;
+
+-- name: token.find
+-- index: PRIMARY KEY
+SELECT revoked_at FROM token WHERE id = ?1 AND workspace = ?2;
+
+-- name: token.revoke
+-- index: PRIMARY KEY
+UPDATE token SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL;
+
+-- name: token.last_used
+-- index: PRIMARY KEY
+SELECT last_used_at FROM token WHERE id = ?1;
+
+-- name: token.touch
+-- index: PRIMARY KEY
+UPDATE token SET last_used_at = ?2 WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3);
+
+-- name: installation.read
+SELECT deployment, epoch FROM installation WHERE one = 1;
+
+-- name: installation.insert
+INSERT INTO installation (one, deployment, epoch, made_at) VALUES (1, ?1, 1, ?2) ON CONFLICT (one) DO NOTHING;
+
+-- name: secret.all
+SELECT key_id, check_value FROM secret_check ORDER BY key_id;
+
+-- name: secret.find
+-- index: PRIMARY KEY
+SELECT check_value FROM secret_check WHERE key_id = ?1;
+
+-- name: secret.insert
+INSERT INTO secret_check (key_id, check_value, noted_at) VALUES (?1, ?2, ?3) ON CONFLICT (key_id) DO NOTHING;

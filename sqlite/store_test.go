@@ -1,0 +1,60 @@
+package sqlite_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+	_ "modernc.org/sqlite"
+
+	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/sqlite"
+	"github.com/onefold-dev/onefold/storetest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// subject opens an empty store in a folder of the test.
+func subject(t testing.TB, change ...func(*sqlite.Options)) *storetest.Subject {
+	t.Helper()
+	s := &storetest.Subject{Clock: storetest.NewClock(), IDs: &storetest.IDs{}}
+	opts := sqlite.Options{
+		Path: filepath.Join(t.TempDir(), "ledger.db"), Driver: "sqlite", Now: s.Clock.Now, IDs: s.IDs, Migrate: true,
+	}
+	for _, f := range change {
+		f(&opts)
+	}
+	open := func(t testing.TB) *sqlite.Store {
+		store, err := sqlite.Open(context.Background(), opts)
+		if err != nil {
+			t.Fatalf("open: %v", err)
+		}
+		s.Store = store
+		return store
+	}
+	open(t)
+	t.Cleanup(func() {
+		if err := s.Store.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	s.Reopen = func(t *testing.T) onefold.Store {
+		if err := s.Store.Close(); err != nil {
+			t.Fatalf("close: %v", err)
+		}
+		return open(t)
+	}
+	return s
+}
+
+func TestSmoke(t *testing.T) {
+	s := subject(t)
+	op := s.Admit(t, "k1")
+	op = s.Ended(t, op.ID, onefold.OutcomeConfirmed, "B-1")
+	if op.State != onefold.Confirmed {
+		t.Fatal(op.State)
+	}
+}
