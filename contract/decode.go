@@ -22,6 +22,8 @@ const (
 	// MaxDepth is how many objects and arrays may lie inside one another: as deep
 	// as a request may be (I10).
 	MaxDepth = identity.DefaultMaxDepth
+	// maxDocuments is how many documents of one file are read.
+	maxDocuments = 2000
 	// maxFaults is how many faults of one document are listed: enough to mend it
 	// in one go, few enough to read.
 	maxFaults = 50
@@ -113,6 +115,28 @@ func placeAt(name, text string, offset int) Place {
 	before := text[:offset]
 	start := strings.LastIndexByte(before, '\n') + 1
 	return Place{File: name, Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[start:]) + 1}
+}
+
+// DecodePublished decodes documents that were published, with the same words as
+// before; faults mean that another release published them. Their places name
+// kind, name and version instead of a file.
+func DecodePublished(published []onefold.Document) ([]Document, Faults) {
+	var docs []Document
+	var faults Faults
+	for i := range published {
+		p := &published[i]
+		decoded, wrong := DecodeFile(fmt.Sprintf("%s %s@%d", p.Kind, p.Name, p.Version), p.Source)
+		docs, faults = append(docs, decoded...), append(faults, wrong...)
+	}
+	return docs, faults
+}
+
+// Publication is the document as a store keeps it. Of a connection the store
+// counts the revision.
+func (d *Document) Publication() onefold.Document {
+	return onefold.Document{
+		Kind: string(d.Kind), Workspace: d.Workspace, Name: d.Name, Version: d.Version, Source: d.Source, Canonical: d.Canonical,
+	}
 }
 
 // DecodeDir reads every *.yaml, *.yml and *.json file of a folder, sub-folders

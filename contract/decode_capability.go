@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/identity"
 )
@@ -89,9 +91,36 @@ func checkRequestSchema(c *checker, at string, v *identity.Value) {
 		c.fault(at, "wants a JSON Schema, not "+article(v.Kind()), "")
 		return
 	}
-	if _, err := compileSchema(v); err != nil {
-		c.fault(at, strings.Join(strings.Fields(err.Error()), " "), "")
+	_, err := compileSchema(v)
+	if err == nil {
+		return
 	}
+	// What is no schema is told by the deepest of its members that is wrong.
+	if wrong, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
+		if invalid, ok := errors.AsType[*jsonschema.ValidationError](wrong.Err); ok {
+			cause := deepest(invalid)
+			for _, token := range cause.InstanceLocation {
+				at = identity.JoinPointer(at, token)
+			}
+			c.fault(at, "this is no JSON Schema: it "+explain(cause), "")
+			return
+		}
+	}
+	c.fault(at, strings.Join(strings.Fields(err.Error()), " "), "")
+}
+
+// deepest is the first of the causes that lie deepest in what was validated.
+func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
+	if len(e.Causes) == 0 {
+		return e
+	}
+	best := deepest(e.Causes[0])
+	for _, cause := range e.Causes[1:] {
+		if d := deepest(cause); len(d.InstanceLocation) > len(best.InstanceLocation) {
+			best = d
+		}
+	}
+	return best
 }
 
 // checkCompare compiles the comparison rules (I11).

@@ -107,7 +107,11 @@ const (
 // place where somebody answers for it: `undocumented`, or
 // {value: undocumented, assumed: {value, owner, date, reason}}, where value may
 // be left out.
-type documentedShape struct{ of shape }
+type documentedShape struct {
+	of shape
+	// own is a member by which of has a place for `assumed` itself.
+	own string
+}
 
 func documentedAs(of shape) documentedShape { return documentedShape{of: of} }
 
@@ -122,7 +126,8 @@ func (d documentedShape) check(c *checker, at string, v *identity.Value) {
 	if v.Kind() == identity.String && v.Text() == undocumented {
 		return
 	}
-	if _, guessed := v.Get(assumed); guessed {
+	_, guessed := v.Get(assumed)
+	if _, own := v.Get(d.own); guessed && !own {
 		d.guess().check(c, at, v)
 		return
 	}

@@ -22,11 +22,14 @@ const (
 	schemeOAuth2 = "oauth2"
 )
 
-// Defaults of hmac.
-const (
-	defaultAlgorithm = "sha256"
-	defaultSigned    = "body"
-)
+// defaultAlgorithm is hmac's.
+const defaultAlgorithm = "sha256"
+
+// defaultSigned is what hmac signs where the document names nothing.
+func defaultSigned() []string { return []string{"method", "target", "body"} }
+
+// signedPattern is one part of what hmac signs.
+var signedPattern = regexp.MustCompile("^(method|target|path|query|host|date|body|body_sha256|header:[A-Za-z0-9!#$%&'*+.^_`|~-]+)$")
 
 // connectionShape is the table of a connection document.
 func connectionShape() *objectShape {
@@ -83,7 +86,9 @@ func authShape() *objectShape {
 			need("name", headerName, "The header that carries the signature."),
 			may("prefix", textShape{what: "text", max: maxName}, "What stands before the signature."),
 			may("algorithm", words(defaultAlgorithm, "sha512"), "sha256 by default."),
-			may("signed", listShape{of: words("method", "path", "timestamp", "body"), min: 1, distinct: true}, "What is signed, in this order; the body by default."),
+			may("signed", listShape{of: textShape{
+				what: "one of method, target, path, query, host, date, body, body_sha256, header:NAME", pattern: signedPattern, max: maxName,
+			}, min: 1, distinct: true}, "What is signed, in this order, each part but the last followed by a line feed; method, target and body by default."),
 		), "A signature over the request."),
 		may(schemeMTLS, object(
 			need("certificate", secretName, "The secret that is the certificate chain (PEM)."),
@@ -233,7 +238,7 @@ func fillAuth(v *identity.Value) onefold.Auth {
 	case schemeHMAC:
 		out.Algorithm = textOr(auth, "algorithm", defaultAlgorithm)
 		if out.Signed = textsOf(get(auth, "signed")); out.Signed == nil {
-			out.Signed = []string{defaultSigned}
+			out.Signed = defaultSigned()
 		}
 	}
 	return out

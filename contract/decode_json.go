@@ -43,6 +43,12 @@ func readJSON(name string, src []byte) ([]raw, Faults) {
 	if tree.Kind() == identity.Array {
 		items = tree.Items()
 	}
+	if len(items) > maxDocuments {
+		return nil, Faults{{
+			Code: onefold.CodeDocumentInvalid, Place: Place{File: name, Line: 1, Column: 1},
+			Detail: fmt.Sprintf("the file has more than %d documents", maxDocuments), Hint: "write several files",
+		}}
+	}
 	lines := newLineIndex(name, text)
 	raws := make([]raw, 0, len(items))
 	for _, item := range items {

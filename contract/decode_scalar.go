@@ -181,13 +181,13 @@ func (n numberShape) check(c *checker, at string, v *identity.Value) {
 	if n.over {
 		bound = "above"
 	}
-	what := fmt.Sprintf("a number %s %v and at most %v", bound, n.min, n.max)
+	what := fmt.Sprintf("a number %s %g and at most %.0f", bound, n.min, n.max)
 	if !isKind(c, at, v, identity.Number, what) {
 		return
 	}
 	f, err := strconv.ParseFloat(v.Number(), 64)
 	if err != nil || f < n.min || f > n.max || n.over && f == n.min {
-		c.fault(at, fmt.Sprintf("%s is not %s", quoted(v.Number()), what), "")
+		c.fault(at, fmt.Sprintf("%s is not %s", v.Number(), what), "")
 	}
 }
 

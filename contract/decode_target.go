@@ -85,7 +85,7 @@ func identityShape() *objectShape {
 		)}), "Values that go with the identity, frozen with the first attempt."),
 		may("format", orNull(formatShape()), "The shape of the identity; a UUID of version 4 by default."),
 		may("scope", documentedAs(listShape{of: words(scopeWords()...), distinct: true}), "What must be equal for a replay (M11a); undocumented counts as everything."),
-		may("window", documentedAs(kindShape{object: windowShape(), other: windowDuration()}), "How long the target recognises the identity."),
+		may("window", documentedShape{of: kindShape{object: windowShape(), other: windowDuration()}, own: "guaranteed"}, "How long the target recognises the identity."),
 		may("on_repeat", documentedAs(words(string(RepeatFirstResponse), string(RepeatCurrentState), string(RepeatExistingObject),
 			string(RepeatConflictMeansDone), string(RepeatNewEffect))), "How the target answers a repeat."),
 		may("compares", documentedAs(kindShape{

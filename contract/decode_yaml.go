@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,7 +54,14 @@ func isMark(line string) bool {
 func readYAML(name string, src []byte) ([]raw, Faults) {
 	var raws []raw
 	var faults Faults
-	for _, part := range splitYAML(string(src)) {
+	for i, part := range splitYAML(string(src)) {
+		if i >= maxDocuments {
+			fault := Fault{
+				Code: onefold.CodeDocumentInvalid, Place: Place{File: name, Line: part.first, Column: 1},
+				Detail: fmt.Sprintf("the file has more than %d documents", maxDocuments), Hint: "write several files",
+			}
+			return raws, append(faults, fault)
+		}
 		r, fault := readChunk(name, part)
 		switch {
 		case fault != nil:
@@ -104,7 +110,7 @@ func readChunk(name string, part chunk) (r *raw, fault *Fault) {
 	if fault != nil {
 		return nil, fault
 	}
-	return &raw{source: bytes.TrimSpace([]byte(part.text)), tree: tree, places: y.places}, nil
+	return &raw{source: []byte(part.text), tree: tree, places: y.places}, nil
 }
 
 // yamlReader turns one document's nodes into values.

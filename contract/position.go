@@ -38,7 +38,8 @@ func (p Place) String() string {
 // Fault is one reason why a document is refused. Its text is safe to show to
 // whoever wrote the document; it never holds a secret.
 type Fault struct {
-	// Code is onefold.CodeDocumentInvalid or onefold.CodeNotSupportedYet.
+	// Code is onefold.CodeDocumentInvalid, onefold.CodeNotSupportedYet or
+	// onefold.CodeVersionImmutable.
 	Code onefold.Code
 	Place
 	// Pointer is a JSON Pointer into the document; empty for the whole.
@@ -101,15 +102,15 @@ func (f Faults) Error() string {
 }
 
 // Err is nil without faults; otherwise an *onefold.Error of code
-// document_invalid, or not_supported_yet where every fault is of that code.
+// document_invalid, or of the one other code that every fault has.
 func (f Faults) Err() error {
 	if len(f) == 0 {
 		return nil
 	}
-	code := onefold.CodeNotSupportedYet
+	code := f[0].Code
 	faults := make([]onefold.Fault, len(f))
 	for i, fault := range f {
-		if fault.Code != onefold.CodeNotSupportedYet {
+		if fault.Code != code {
 			code = onefold.CodeDocumentInvalid
 		}
 		faults[i] = onefold.Fault{Pointer: fault.Pointer, Rule: string(fault.Code), Detail: fault.String()}

@@ -1,0 +1,98 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/onefold-dev/onefold"
+)
+
+// oldProvenance is from when on facts about a target are called old: providers
+// change their rules within a year or two.
+const oldProvenance = 365 * day
+
+// operationWarnings looks at one entry of a target.
+func (l *linter) operationWarnings(d *Document, op *TargetOperation) {
+	if len(op.Lookups) > 0 && !op.Processing.Written {
+		l.warn(d, op.Pointer, "processing is left to its default, the write's time-out of "+formatDuration(op.Write.Timeout), "write it, or undocumented")
+	}
+	replay := slices.Index(op.InDoubt, onefold.StepReplay)
+	lookup := slices.Index(op.InDoubt, onefold.StepLookup)
+	if protection := ProtectionOf(op); replay >= 0 && lookup > replay && protection != onefold.ProtectionEnforced {
+		l.warn(d, op.Pointer+"/in_doubt", fmt.Sprintf("replay comes before lookup, but the target is %s, not enforced", protection), "look it up first")
+	}
+	l.timeoutWarning(d, op)
+	l.ruleWarnings(d, op)
+	for _, a := range assumptions(op) {
+		l.warn(d, a.pointer, fmt.Sprintf("%s is assumed by %s on %s: %s", a.member, a.Owner, a.Date, a.Reason), "")
+	}
+}
+
+// timeoutWarning finds windows that are over before a replay could begin: a
+// first attempt takes up to one time-out, and the margin is another and the
+// clock error.
+func (l *linter) timeoutWarning(d *Document, op *TargetOperation) {
+	if !recognises(op) || !slices.Contains(op.InDoubt, onefold.StepReplay) {
+		return
+	}
+	window, timeout := op.Identity.Window.Value, op.Write.Timeout
+	needed := 2*timeout + l.set.Deployment.withDefaults().ClockError
+	if window > needed {
+		return
+	}
+	l.warn(d, op.Pointer+"/write/timeout", fmt.Sprintf(
+		"a time-out of %s is near or beyond the window of %s: after a time-out nothing is ever replayed", formatDuration(timeout), formatDuration(window)),
+		"the window has to be longer than "+formatDuration(needed))
+}
+
+// ruleWarnings finds answers that every target gives one day and that no rule
+// knows.
+func (l *linter) ruleWarnings(d *Document, op *TargetOperation) {
+	has := func(outcome Outcome) bool {
+		return slices.ContainsFunc(op.Responses, func(r Response) bool { return r.Outcome == outcome })
+	}
+	at := op.Pointer + "/responses"
+	repeats := op.Identity.Kind != IdentityNone
+	compares := op.Identity.Compares
+	if repeats && !has(OutcomeKeyConflict) && !(compares.Known() && compares.Value.Mode == ComparesNothing) {
+		l.warn(d, at, "no rule knows the answer to a repeat with a changed body", "add a rule with outcome: key_conflict")
+	}
+	concurrent := op.Identity.Concurrent
+	if repeats && !has(OutcomeInProgress) && !(concurrent.Known() && concurrent.Value.Does == ConcurrentBlocks) {
+		l.warn(d, at, "no rule knows the answer while the first request is in progress", "add a rule with outcome: in_progress")
+	}
+	const serverError = 5
+	if !slices.ContainsFunc(op.Responses, func(r Response) bool { return len(r.When.Status) > 0 && mayMatch(r.When.Status, serverError) }) {
+		l.warn(d, at, "no rule knows server errors: each of them is uncertain", "add a rule for those that the target documents")
+	}
+}
+
+// provenance finds facts that nobody looked at for long, or never tried.
+func (l *linter) provenance(d *Document) {
+	p := d.Target.Provenance
+	if p == nil {
+		l.warn(d, "", "nothing says where the facts of this target come from, and it was never probed", "add provenance")
+		return
+	}
+	for _, date := range []struct{ name, value, lacks string }{
+		{"checked", p.Checked, "was never checked against its source"}, {"probed", p.Probed, "was never probed"},
+	} {
+		at := "/provenance/" + date.name
+		when, err := time.Parse(time.DateOnly, date.value)
+		switch {
+		case err != nil:
+			l.warn(d, at, "this contract "+date.lacks, "")
+		case !l.set.Today.IsZero() && l.set.Today.Sub(when) > oldProvenance:
+			l.warn(d, at, fmt.Sprintf("this contract was last %s on %s, more than a year ago", date.name, date.value), "")
+		}
+	}
+}
+
+// principal finds an owner whom nobody could reach.
+func (l *linter) principal(d *Document) {
+	owner := d.Connection.Owner
+	if l.set.Principals != nil && !slices.Contains(l.set.Principals, owner) {
+		l.warn(d, "/owner", "the owner "+quoted(owner)+" is no principal of this deployment", "")
+	}
+}
