@@ -152,7 +152,10 @@ func (s *step) foundUnreadable() {
 	s.foundDoubt(DoubtEffectExists)
 }
 
+// foundEvidence: a person decides what the record is; until then, and whatever
+// else is lifted, nothing is sent beside an effect that exists (M11c).
 func (s *step) foundEvidence() {
+	s.bar(BarEffectExists)
 	s.see(s.ev.Lookup.Reference)
 	s.afterLookup()
 }
@@ -244,7 +247,10 @@ func (s *step) observedFrom() LearntFrom {
 
 func (s *step) observedConfirmed() { s.confirm(s.ev.Observation.Reference, s.observedFrom()) }
 
-func (s *step) noteReference() { s.see(s.ev.Observation.Reference) }
+func (s *step) observedEvidence() {
+	s.bar(BarEffectExists)
+	s.see(s.ev.Observation.Reference)
+}
 
 func (s *step) observedBar() {
 	s.bar(BarEffectExists)
