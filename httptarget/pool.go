@@ -1,0 +1,176 @@
+package httptarget
+
+import (
+	"bufio"
+	"crypto/tls"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/onefold-dev/onefold"
+)
+
+const (
+	// maxIdlePerKey bounds the unused connections of one connection document: as
+	// many as its attempts and look-ups use at once by default.
+	maxIdlePerKey = onefold.DefaultInFlight
+	// maxIdle bounds all of them: a small part of the files that a process may
+	// usually have open.
+	maxIdle = 256
+	// farewellTime is how long TLS may take to say that it closes: the few bytes
+	// go into the kernel's buffer at once, or the other side has stopped reading.
+	farewellTime = 100 * time.Millisecond
+)
+
+// poolKey is what must be equal for a connection to be used again. Workspace,
+// connection and client certificate are in it: nothing that one of them sent or
+// was sent reaches another (invariant 17).
+type poolKey struct {
+	workspace, connection string
+	revision              int
+	endpoint              endpoint
+	identity              string // digest of the client certificate, if any
+}
+
+// link is a connection on which a request can be sent.
+type link struct {
+	key    poolKey
+	wire   *wire
+	conn   net.Conn // the wire, or TLS above it
+	reader *bufio.Reader
+	reused bool
+	timer  *time.Timer
+}
+
+// kill ends the connection at once.
+func (l *link) kill() { l.wire.kill() }
+
+// part closes a connection in good order: TLS says so first.
+func (l *link) part() {
+	if secure, ok := l.conn.(*tls.Conn); ok {
+		l.wire.farewell.Store(true)
+		timer := time.AfterFunc(farewellTime, l.wire.kill)
+		_ = secure.Close()
+		timer.Stop()
+	}
+	l.kill()
+}
+
+// clean says whether nothing that was sent to us is unread: neither in our
+// buffer, nor in TLS's, nor in the kernel's. Bytes that came unasked would be
+// taken for the next request's answer.
+func (l *link) clean() bool {
+	if l.reader.Buffered() > 0 {
+		return false
+	}
+	if secure, ok := l.conn.(*tls.Conn); ok {
+		// A deadline that is over lets TLS give what it holds and read no more.
+		if secure.SetReadDeadline(time.Unix(1, 0)) != nil {
+			return false
+		}
+		var one [1]byte
+		n, err := secure.Read(one[:])
+		late, ok := err.(net.Error) //nolint:errorlint // TLS returns the connection's own error here
+		if n > 0 || !ok || !late.Timeout() || secure.SetReadDeadline(time.Time{}) != nil {
+			return false
+		}
+	}
+	return quiet(l.wire.Conn)
+}
+
+// pool keeps connections between requests.
+type pool struct {
+	mu     sync.Mutex
+	idle   map[poolKey][]*link
+	count  int
+	closed bool
+}
+
+func newPool() *pool { return &pool{idle: map[poolKey][]*link{}} }
+
+// take hands out the connection that was used last, or nil.
+func (p *pool) take(key poolKey) *link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		links := p.idle[key]
+		if len(links) == 0 {
+			return nil
+		}
+		l := links[len(links)-1]
+		p.remove(key, len(links)-1)
+		if l.timer.Stop() {
+			l.reused, l.wire.reused = true, true
+			return l
+		}
+		// Its time is over and its timer is waiting for the lock; drop finds it gone.
+		l.kill()
+	}
+}
+
+// put keeps a connection for a while, or parts from it.
+func (p *pool) put(l *link, idle time.Duration) {
+	l.wire.disarm()
+	if !p.keep(l, idle) {
+		l.part()
+	}
+}
+
+// keep says whether there is room for a connection, and keeps it if so.
+func (p *pool) keep(l *link, idle time.Duration) bool {
+	if idle <= 0 || !l.clean() {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.count >= maxIdle || len(p.idle[l.key]) >= maxIdlePerKey {
+		return false
+	}
+	l.timer = time.AfterFunc(idle, func() { p.drop(l) })
+	p.idle[l.key] = append(p.idle[l.key], l)
+	p.count++
+	return true
+}
+
+// drop parts from a connection whose time is over.
+func (p *pool) drop(l *link) {
+	p.mu.Lock()
+	found := false
+	for i, other := range p.idle[l.key] {
+		if other == l {
+			p.remove(l.key, i)
+			found = true
+			break
+		}
+	}
+	p.mu.Unlock()
+	if found {
+		l.part()
+	}
+}
+
+// remove takes one entry out of the list of its key. The lock is held.
+func (p *pool) remove(key poolKey, i int) {
+	links := p.idle[key]
+	links = append(links[:i], links[i+1:]...)
+	p.count--
+	if len(links) == 0 {
+		delete(p.idle, key)
+		return
+	}
+	p.idle[key] = links
+}
+
+// close parts from every connection and keeps none from now on.
+func (p *pool) close() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle, p.count, p.closed = map[poolKey][]*link{}, 0, true
+	p.mu.Unlock()
+	for _, links := range idle {
+		for _, l := range links {
+			l.timer.Stop()
+			l.part()
+		}
+	}
+}

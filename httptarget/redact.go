@@ -1,0 +1,239 @@
+package httptarget
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/onefold-dev/onefold"
+)
+
+const (
+	// blot stands where something was taken out.
+	blot = "[redacted]"
+	// excerptWindow is how much of a body is looked at for its excerpt, in bytes:
+	// what is blotted makes room for what follows.
+	excerptWindow = 8 * onefold.MaxExcerpt
+	// maxHeaderValue bounds one header's value in evidence, in bytes.
+	maxHeaderValue = 256
+	// minHeaderSecret is the least length at which a secret is looked for in the
+	// headers that answers are judged by: a shorter one would be found in numbers
+	// that are none of its business, and change what the answer means.
+	minHeaderSecret = 8
+)
+
+// evidenceHeaders are the fields that evidence keeps: what the answer is, what
+// the target calls it, and whether it is an answer given before.
+var evidenceHeaders = []string{
+	"Allow", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Etag", "Idempotency-Prior", "Idempotency-Replayed",
+	"Idempotency-Status", "Idempotent-Replayed", "Intuit_tid", "Last-Modified", "Paypal-Debug-Id", "Ratelimit-Limit",
+	"Ratelimit-Remaining", "Ratelimit-Reset", "Request-Id", "Retry-After", "X-Amzn-Requestid", "X-Correlation-Id",
+	"X-Idempotent-Replayed", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id",
+}
+
+// suspects look like credentials, whoever's they are. Where a pattern has a
+// group, the group stays.
+var suspects = []*regexp.Regexp{
+	regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
+	// A header line, as error pages repeat it.
+	regexp.MustCompile(`(?i)(\b(?:proxy-)?(?:authorization|cookie|set-cookie)2?\s*[:=]\s*)[^\s"'<][^\r\n"'<]*`),
+	// A member or parameter whose name says what it holds.
+	regexp.MustCompile(`(?i)(\b[\w.-]*(?:authorization|cookie|token|secret|passw(?:or)?d|passphrase|api[_-]?key|private[_-]?key|access[_-]?key|signature|session[_-]?id|cvv|cvc)["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|[^\s"',;&<>{}\[\]]+)`),
+	regexp.MustCompile(`(?i)(\b(?:bearer|basic|digest)\s+)[A-Za-z0-9._~+/=-]{6,}`),
+	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)*`),
+	regexp.MustCompile(`\b(?:sk|pk|rk|whsec)_[A-Za-z0-9_]{8,}|\bgh[pousr]_[A-Za-z0-9]{16,}|\bxox[a-z]-[A-Za-z0-9-]{8,}|\bA[KS]IA[0-9A-Z]{16}\b|\bAIza[A-Za-z0-9_-]{20,}`),
+}
+
+// card is a run of digits that may be a card's number.
+var card = regexp.MustCompile(`\b\d(?:[ -]?\d){12,18}\b`)
+
+// redactor takes out of texts what must not be kept: the secrets of this
+// exchange, however they are spelled, and what looks like anybody's.
+type redactor struct {
+	secrets [][]byte // longest first
+	inner   []string // those that may be looked for in headers
+}
+
+// newRedactor makes the redactor for an exchange's credential.
+func newRedactor(cred *credential) *redactor {
+	r := &redactor{}
+	add := func(s string) {
+		if s != "" {
+			r.secrets = append(r.secrets, []byte(s))
+		}
+		if len(s) >= minHeaderSecret {
+			r.inner = append(r.inner, s)
+		}
+	}
+	for _, v := range slices.Concat(cred.values, cred.derived) {
+		for _, form := range spellings(string(v.Reveal())) {
+			add(form)
+		}
+	}
+	longer := func(a, b int) int { return cmp.Compare(b, a) }
+	slices.SortFunc(r.secrets, func(a, b []byte) int { return longer(len(a), len(b)) })
+	slices.SortFunc(r.inner, func(a, b string) int { return longer(len(a), len(b)) })
+	return r
+}
+
+// spellings are the ways in which an answer may repeat a secret.
+func spellings(s string) []string {
+	quoted, err := json.Marshal(s)
+	if err != nil {
+		quoted = []byte(`""`)
+	}
+	var plain bytes.Buffer
+	coder := json.NewEncoder(&plain)
+	coder.SetEscapeHTML(false)
+	if err := coder.Encode(s); err != nil {
+		plain.Reset()
+	}
+	return []string{
+		s, strings.Trim(string(quoted), `"`), strings.Trim(strings.TrimSpace(plain.String()), `"`), url.QueryEscape(s), url.PathEscape(s),
+		html.EscapeString(s), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))),
+		base64.StdEncoding.EncodeToString([]byte(s)), base64.RawStdEncoding.EncodeToString([]byte(s)),
+		base64.URLEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)),
+	}
+}
+
+// text blots secrets and suspects out of a text.
+func (r *redactor) text(b []byte) string {
+	for _, s := range r.secrets {
+		b = bytes.ReplaceAll(b, s, []byte(blot))
+	}
+	text := strings.ToValidUTF8(string(b), "\uFFFD")
+	for _, suspect := range suspects {
+		keep := ""
+		if suspect.NumSubexp() > 0 {
+			keep = "${1}"
+		}
+		text = suspect.ReplaceAllString(text, keep+blot)
+	}
+	return card.ReplaceAllStringFunc(text, func(digits string) string {
+		if isCard(digits) {
+			return blot
+		}
+		return digits
+	})
+}
+
+// isCard says whether digits carry the check digit of a card's number (Luhn).
+func isCard(text string) bool {
+	sum, n := 0, 0
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] < '0' || text[i] > '9' {
+			continue
+		}
+		d := int(text[i] - '0')
+		if n%2 == 1 {
+			if d *= 2; d > 9 {
+				d -= 9
+			}
+		}
+		sum += d
+		n++
+	}
+	return n >= 13 && sum%10 == 0
+}
+
+// excerpt makes what is kept of a body: its beginning, blotted, as text of
+// valid UTF-8 without control characters, at most onefold.MaxExcerpt bytes.
+func (r *redactor) excerpt(body []byte) string {
+	for _, s := range r.secrets {
+		body = bytes.ReplaceAll(body, s, []byte(blot))
+	}
+	if len(body) > excerptWindow {
+		// A credential that the cut went through may no longer look like one.
+		body = bytes.TrimRightFunc(body[:excerptWindow], func(c rune) bool {
+			return c == utf8.RuneError || strings.ContainsRune("._~+/=-", c) || unicode.IsLetter(c) || unicode.IsDigit(c)
+		})
+	}
+	return escape(r.text(body), onefold.MaxExcerpt)
+}
+
+// line makes one short line of a text.
+func (r *redactor) line(text string) string { return escape(r.text([]byte(text)), maxHeaderValue) }
+
+// escape writes control characters, and those that change the direction or
+// the look of what surrounds them, as escapes, and cuts after max bytes.
+func escape(text string, most int) string {
+	var b strings.Builder
+	for _, c := range text {
+		piece := string(c)
+		switch {
+		case c == '\n':
+			piece = `\n`
+		case c == '\r':
+			piece = `\r`
+		case c == '\t':
+			piece = `\t`
+		case unicode.IsControl(c), unicode.Is(unicode.Cf, c), c == '\u2028', c == '\u2029':
+			piece = fmt.Sprintf(`\u%04x`, c)
+		}
+		if b.Len()+len(piece) > most {
+			break
+		}
+		b.WriteString(piece)
+	}
+	return b.String()
+}
+
+// headers lists what came, by name, for judging. A secret of this exchange
+// that the target repeats is blotted there too.
+func (r *redactor) headers(h http.Header) []onefold.Header {
+	var out []onefold.Header
+	for name, values := range h {
+		for _, value := range values {
+			for _, s := range r.inner {
+				value = strings.ReplaceAll(value, s, blot)
+			}
+			out = append(out, onefold.Header{Name: name, Value: value})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b onefold.Header) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// evidenceHeaders picks what evidence keeps. Of Location the host alone: its
+// path and query often carry what opens it.
+func (r *redactor) evidenceHeaders(h http.Header) map[string]string {
+	out := map[string]string{}
+	for _, name := range evidenceHeaders {
+		if values := h.Values(name); len(values) > 0 {
+			out[name] = r.line(strings.Join(values, ", "))
+		}
+	}
+	if place := h.Get("Location"); place != "" {
+		out["Location"] = "same host"
+		if u, err := url.Parse(place); err != nil {
+			out["Location"] = "unreadable"
+		} else if u.Host != "" {
+			out["Location"] = r.line(u.Host)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// digest is SHA-256 (hex) of a body as it was read, empty for none.
+func digest(body []byte) string {
+	if len(body) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
