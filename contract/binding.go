@@ -56,10 +56,10 @@ func (r *Registry) compile(set *published, contract *capabilityVersion, c *conne
 		Workspace: c.Workspace, Connection: c.Name, ConnectionRevision: c.revision,
 		Owner: c.Owner, Mode: effectiveMode(c.Connection, protection), DeclaredMode: c.Mode,
 		Protection: protection, Acknowledged: c.Acknowledged != nil,
-		Limits: limitsOf(c.Connection),
+		Limits:       limitsOf(c.Connection),
 		KeyRetention: contract.Retention.Key,
 	}
-	b.policy = r.policy(contract.Capability, op, c.Connection)
+	b.policy = contract.Policy(op, c.Connection, Deployment{Straggler: r.options.Straggler, ClockError: r.options.ClockError})
 	b.route = onefold.Route{
 		Workspace: c.Workspace, Connection: c.Name, Revision: c.revision, URL: c.URL, Auth: c.Auth, Secrets: maps.Clone(c.Secrets),
 		// A reused connection that the server closes while idle makes false doubt,
@@ -97,25 +97,6 @@ func effectiveMode(c *Connection, p onefold.Protection) onefold.Mode {
 	return c.Mode
 }
 
-// policy is what the law needs to know of the contract.
-func (r *Registry) policy(c *Capability, op *TargetOperation, conn *Connection) onefold.Policy {
-	p := onefold.Policy{
-		RetryAttempts: c.Retry.Attempts, RetryWithin: c.Retry.Within, RetryBackoff: c.Retry.Backoff, Exhausted: c.Retry.Exhausted,
-		ReconcileWithin: c.Reconcile.Within, ReconcileBackoff: c.Reconcile.Backoff,
-		EscalateAfter: c.Reconcile.EscalateAfter, EscalateTo: c.Reconcile.EscalateTo, Owner: conn.Owner,
-		InDoubt: slices.Clone(op.InDoubt), Timeout: op.Write.Timeout,
-		Straggler:    max(r.options.Straggler, op.Write.Timeout),
-		WindowMargin: op.Write.Timeout + r.options.ClockError,
-	}
-	p.Settle, p.Processing, p.AbsenceProves = absenceTerms(op)
-	if recognises(op) {
-		p.Window = op.Identity.Window.Value
-	}
-	at := op.Identity.Concurrent
-	p.ConcurrentSafe = at.Known() && (at.Value.Rule != "" || at.Value.Does == ConcurrentBlocks)
-	return p
-}
-
 // absenceTerms are the times of M12 and whether an absence may prove anything:
 // the contract says so, both times are known and end.
 func absenceTerms(op *TargetOperation) (settle, processing time.Duration, proves bool) {
@@ -133,13 +114,16 @@ func absenceTerms(op *TargetOperation) (settle, processing time.Duration, proves
 }
 
 // recognises says whether the target makes no second effect of a repeat inside
-// a known window, so that a replay is possible at all (M11a).
+// a known window, so that a replay is possible at all (M11a). A flag for
+// possible resends would have to be switched on from the second attempt, which a
+// request that is frozen once cannot do (M2a): such a target is never sent a
+// replay.
 func recognises(op *TargetOperation) bool {
 	i := &op.Identity
 	switch i.Kind {
-	case IdentityNone, IdentityUpsert:
+	case IdentityNone, IdentityUpsert, IdentityPossibleResendFlag:
 		return false
-	case IdentityKey, IdentityUniqueReference, IdentityClientAssignedID, IdentityCreateOnly, IdentityPossibleResendFlag:
+	case IdentityKey, IdentityUniqueReference, IdentityClientAssignedID, IdentityCreateOnly:
 	}
 	return i.Window.Known() && i.OnRepeat.Known() && i.OnRepeat.Value != RepeatNewEffect
 }

@@ -48,7 +48,7 @@ func (p *program) judge(m *materials, x *onefold.Exchange, clean bool) (onefold.
 	case blocked != nil:
 		ev.Rule = blocked.Name
 		ans = onefold.Answer{
-			Outcome: onefold.OutcomeUnknown, Doubt: onefold.DoubtUnreadable, EffectExists: a.success(),
+			Outcome: onefold.OutcomeUnknown, Doubt: doubtOf(a), EffectExists: a.success(),
 			Detail: fmt.Sprintf("status %d with %s; rule %q may have matched", x.Status, a.reading, blocked.Name),
 		}
 	default:

@@ -275,20 +275,3 @@ func unescapeDollar(s string) string {
 	}
 	return s
 }
-
-// checkTemplate reports what is wrong with a template at a place: unknown
-// roots, bad pointers, references where they may not stand, what is not
-// supported yet. at is the template's own pointer in its document. Strings of
-// paths and headers come as string values.
-func checkTemplate(v *identity.Value, at string, place templatePlace) []Fault {
-	c := compiler{place: place}
-	switch place {
-	case placePath:
-		c.path(v.Text(), at)
-	case placeHeader:
-		c.header(v.Text(), at)
-	case placeBody, placeCheck:
-		c.tree(v, at)
-	}
-	return c.faults
-}

@@ -261,6 +261,21 @@ func TestHeaderTemplateRenders(t *testing.T) {
 	}
 }
 
+// checkTemplate compiles one template at a place, as decoding does for each of
+// an operation's.
+func checkTemplate(v *identity.Value, at string, place templatePlace) []Fault {
+	c := compiler{place: place}
+	switch place {
+	case placePath:
+		c.path(v.Text(), at)
+	case placeHeader:
+		c.header(v.Text(), at)
+	case placeBody, placeCheck:
+		c.tree(v, at)
+	}
+	return c.faults
+}
+
 func TestTemplateFaultsNameTheirPlace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
