@@ -283,7 +283,7 @@ func TestBindingFingerprints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	print := func(request string) string {
+	printOf := func(request string) string {
 		t.Helper()
 		f, key, err := b.Fingerprint([]byte(request))
 		if err != nil || key != "s1" {
@@ -291,12 +291,12 @@ func TestBindingFingerprints(t *testing.T) {
 		}
 		return f
 	}
-	one := print(`{"supplier_id":"S-81","total":"1250.00","currency":"EUR"}`)
+	one := printOf(`{"supplier_id":"S-81","total":"1250.00","currency":"EUR"}`)
 	for _, same := range []string{
 		`{"currency":"EUR","total":"1250","supplier_id":"S-81"}`,
 		`{"supplier_id":"S-81","total":1250.0,"currency":"EUR","memo":null,"trace_id":"x"}`,
 	} {
-		if print(same) != one {
+		if printOf(same) != one {
 			t.Errorf("%s is another intent", same)
 		}
 	}
@@ -304,7 +304,7 @@ func TestBindingFingerprints(t *testing.T) {
 		`{"supplier_id":"S-81","total":"1250.01","currency":"EUR"}`,
 		`{"supplier_id":"s-81","total":"1250.00","currency":"EUR"}`,
 	} {
-		if print(other) == one {
+		if printOf(other) == one {
 			t.Errorf("%s is the same intent", other)
 		}
 	}
