@@ -62,9 +62,12 @@ type Options struct {
 	Straggler, Drain time.Duration
 	// Idle leaves the runner out until Start is called.
 	Idle bool
-	// Store wraps the store that ledger and runner use.
-	Store func(onefold.Store) onefold.Store
-	Log   *slog.Logger
+	// Store wraps the store, Contracts the contracts and Wrap the carrier that
+	// ledger and runner use.
+	Store     func(onefold.Store) onefold.Store
+	Contracts func(onefold.Contracts) onefold.Contracts
+	Wrap      func(onefold.Carrier) onefold.Carrier
+	Log       *slog.Logger
 }
 
 // Rig is a whole onefold in the test's process.
@@ -159,8 +162,12 @@ func (r *Rig) publish() {
 	r.Publish(text)
 	installation, err := r.Store.Installation(context.Background())
 	r.must("installation", err)
+	contracts := onefold.Contracts(r.Registry)
+	if r.options.Contracts != nil {
+		contracts = r.options.Contracts(contracts)
+	}
 	r.Ledger, err = onefold.New(r.Store, onefold.Config{
-		Contracts: r.Registry, IDs: ids.Random{}, Now: r.options.Now, Deployment: installation.Deployment,
+		Contracts: contracts, IDs: ids.Random{}, Now: r.options.Now, Deployment: installation.Deployment,
 	})
 	r.must("ledger", err)
 }
@@ -190,7 +197,11 @@ func (r *Rig) Publish(text string) {
 // Start runs a runner until Stop or the end of the test.
 func (r *Rig) Start() {
 	r.TB.Helper()
-	run, err := runner.New(r.Ledger, r.carrier, runner.Config{
+	carrier := r.carrier
+	if r.options.Wrap != nil {
+		carrier = r.options.Wrap(carrier)
+	}
+	run, err := runner.New(r.Ledger, carrier, runner.Config{
 		Worker: "rig", Boot: r.options.Boot, Lease: r.options.Lease, Scan: r.options.Scan,
 		Drain: r.options.Drain, UserAgent: "onefold/rig", Logger: r.options.Log,
 	})
@@ -200,6 +211,14 @@ func (r *Rig) Start() {
 	go func() { done <- run.Run(ctx) }()
 	r.stop = sync.OnceFunc(func() { cancel(); r.must("run", <-done) })
 	r.TB.Cleanup(r.stop)
+}
+
+// Operator is a decision of the rig's operator on an operation.
+func Operator(op onefold.Operation, reason string) onefold.Decision {
+	return onefold.Decision{
+		Workspace: Workspace, Operation: op.ID, Reason: reason,
+		By: onefold.Actor{Kind: onefold.ActorPrincipal, Name: "operator"},
+	}
 }
 
 // Stop drains the runner.
