@@ -3,6 +3,7 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -82,7 +83,8 @@ func readChunk(name string, part chunk) (r *raw, fault *Fault) {
 			r, fault = nil, y.at(nil, "this YAML cannot be read", "write it more plainly, or as JSON")
 		}
 	}()
-	tokens := lexer.Tokenize(part.text)
+	// The lexer counts a line end of two characters behind a comment twice.
+	tokens := lexer.Tokenize(strings.ReplaceAll(part.text, "\r\n", "\n"))
 	if fault := y.checkTokens(tokens); fault != nil {
 		return nil, fault
 	}
@@ -291,36 +293,15 @@ func (y *yamlReader) plain(word string, t *token.Token) (*identity.Value, *Fault
 	} else if syntax, ok := errors.AsType[*identity.SyntaxError](err); ok && syntax.Reason == identity.ReasonNumberRange {
 		return nil, y.at(t, "this number is beyond what is read: "+syntax.Detail, "quote it if it is text")
 	}
-	if looksLikeNumber(word) {
+	if yamlNumber.MatchString(word) {
 		return nil, y.at(t, fmt.Sprintf("%s is a number in YAML alone, or no number at all", word), "write it as JSON would, or quote it if it is text")
 	}
 	return y.string(word, t)
 }
 
-// looksLikeNumber finds the spellings that some YAML reader takes for a number
-// and JSON does not: 007, 0x1F, 0o17, 0b1, 1_000, +5, .5, 5., .inf, .nan.
-func looksLikeNumber(word string) bool {
-	body := strings.ToLower(strings.TrimLeft(word, "+-"))
-	switch body {
-	case "", ".":
-		return false
-	case ".inf", ".nan":
-		return true
-	}
-	allowed := "0123456789_."
-	switch {
-	case strings.HasPrefix(body, "0x"):
-		body, allowed = body[2:], "0123456789abcdef_"
-	case strings.HasPrefix(body, "0o"), strings.HasPrefix(body, "0b"):
-		body, allowed = body[2:], "01234567_"
-	case strings.Count(body, ".") > 1: // a version or an address
-		return false
-	default:
-		mantissa, exponent, _ := strings.Cut(body, "e")
-		body = mantissa + strings.TrimLeft(exponent, "+-")
-	}
-	return body != "" && strings.Trim(body, allowed) == "" && strings.ContainsAny(body, "0123456789abcdef")
-}
+// yamlNumber matches the spellings that some YAML reader takes for a number and
+// JSON does not: 007, 0x1F, 0o17, 0b1, 1_000, +5, .5, 5., .inf, .nan.
+var yamlNumber = regexp.MustCompile(`^[-+]?(?i:0x[0-9a-f_]+|0o[0-7_]+|0b[01_]+|(\.[0-9_]*[0-9]|[0-9][0-9_]*(\.[0-9_]*)?)(e[-+]?[0-9_]+)?|\.inf|\.nan)$`)
 
 func (y *yamlReader) string(s string, t *token.Token) (*identity.Value, *Fault) {
 	text, fault := y.text(s, t)

@@ -237,6 +237,10 @@ func (c *Capability) Policy(op *TargetOperation, conn *Connection, d Deployment)
 		Straggler:    max(d.Straggler, op.Write.Timeout),
 		WindowMargin: op.Write.Timeout + d.ClockError,
 	}
+	if len(op.Lookups) == 0 {
+		// A step that can never be taken gives way to the next at once.
+		p.InDoubt = slices.DeleteFunc(p.InDoubt, func(s onefold.RecoveryStep) bool { return s == onefold.StepLookup })
+	}
 	p.Settle, p.Processing, p.AbsenceProves = absenceTerms(op)
 	if recognises(op) {
 		p.Window = op.Identity.Window.Value

@@ -13,7 +13,10 @@ import (
 func recoveryPlan(op *TargetOperation, p onefold.Policy) []PlanStep {
 	var plan []PlanStep
 	ways := false
-	for _, step := range p.InDoubt {
+	for _, step := range op.InDoubt {
+		if step == onefold.StepOperator {
+			break // what is named behind a person is never reached
+		}
 		switch step {
 		case onefold.StepReplay:
 			s := replayStep(op, p)
@@ -22,9 +25,9 @@ func recoveryPlan(op *TargetOperation, p onefold.Policy) []PlanStep {
 			s := lookupStep(op, p)
 			plan, ways = append(plan, s), ways || s.Possible
 		case onefold.StepOperator:
-			// A person is always last, so that nothing is left without one (M16).
 		}
 	}
+	// A person is always last, so that nothing is left without one (M16).
 	return append(plan, operatorStep(p, ways))
 }
 
@@ -103,7 +106,7 @@ func lookupStep(op *TargetOperation, p onefold.Policy) PlanStep {
 		absence = fmt.Sprintf("absence, seen %s or more after the end of every attempt, proves that nothing happened, and the write begins anew",
 			formatDuration(s.After))
 	}
-	s.Text = fmt.Sprintf("Look it up by %s: %s; %s; waiting %s, within %s of the first doubt.",
+	s.Text = fmt.Sprintf("Look it up by %s: %s; %s; asked again after %s, within %s of the first doubt.",
 		strings.Join(by, ", then by "), finding, absence, backoffText(p.ReconcileBackoff), formatDuration(p.ReconcileWithin))
 	return s
 }
