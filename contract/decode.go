@@ -19,6 +19,8 @@ const (
 	MaxFileBytes = 1 << 20
 	// MaxFiles is how many files of a folder are read.
 	MaxFiles = 2000
+	// MaxDirBytes is how much of a folder is read in all: what stays in memory.
+	MaxDirBytes = 64 << 20
 	// MaxDepth is how many objects and arrays may lie inside one another: as deep
 	// as a request may be (I10).
 	MaxDepth = identity.DefaultMaxDepth
@@ -148,7 +150,7 @@ func DecodeDir(fsys fs.FS) ([]Document, Faults) {
 	unreadable := func(name string, err error) {
 		faults = append(faults, Fault{Code: onefold.CodeDocumentInvalid, Place: Place{File: name}, Detail: reason(err)})
 	}
-	files := 0
+	files, size := 0, 0
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		hidden := name != "." && strings.HasPrefix(path.Base(name), ".")
 		switch {
@@ -161,12 +163,15 @@ func DecodeDir(fsys fs.FS) ([]Document, Faults) {
 			return nil
 		}
 		if files++; files > MaxFiles {
-			return fmt.Errorf("the folder has more than %d documents' files", MaxFiles)
+			return fmt.Errorf("the folder has more than %d files of documents", MaxFiles)
 		}
 		src, err := readBounded(fsys, name)
 		if err != nil {
 			unreadable(name, err)
 			return nil
+		}
+		if size += len(src); size > MaxDirBytes {
+			return fmt.Errorf("the folder has more than %d bytes of documents", MaxDirBytes)
 		}
 		more, wrong := DecodeFile(name, src)
 		docs, faults = append(docs, more...), append(faults, wrong...)

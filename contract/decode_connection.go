@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"fmt"
 	"net/url"
 	"path"
 	"regexp"
@@ -73,7 +72,7 @@ func authShape() *objectShape {
 			may("user", sentence, "The user's name."),
 			may("user_secret", secretName, "The secret that is the user's name."),
 			need("password", secretName, "The secret that is the password."),
-		).with(oneOf("user", "user_secret")), "HTTP basic authentication."),
+		).with(checkBasicUser), "HTTP basic authentication."),
 		may(schemeHeader, object(
 			need("name", headerName, "The header's name."), secret("The secret that is its value."),
 			may("prefix", textShape{what: "text", max: maxName}, "What stands before the secret."),
@@ -113,12 +112,10 @@ func authScheme(v *identity.Value) (string, *identity.Value) {
 	return "", nil
 }
 
-// oneOf wants exactly one of two members.
-func oneOf(a, b string) func(c *checker, at string, v *identity.Value) {
-	return func(c *checker, at string, v *identity.Value) {
-		if (get(v, a) == nil) == (get(v, b) == nil) {
-			c.fault(at, fmt.Sprintf("wants %s or %s, one of them", a, b), "")
-		}
+// checkBasicUser wants the user's name once: as text or as a secret.
+func checkBasicUser(c *checker, at string, v *identity.Value) {
+	if (get(v, "user") == nil) == (get(v, "user_secret") == nil) {
+		c.fault(at, "wants user or user_secret, one of them", "")
 	}
 }
 

@@ -250,6 +250,20 @@ func TestFolders(t *testing.T) {
 	if got := faults.Error(); len(faults) != 2 || !strings.Contains(got, "bad/one.yaml:1:1: ") || !strings.Contains(got, "big.json: the file has more than") {
 		t.Errorf("faults:\n%s", got)
 	}
+	many := fstest.MapFS{}
+	for i := range MaxFiles + 1 {
+		many[fmt.Sprintf("%d.yaml", i)] = &fstest.MapFile{Data: []byte("# nothing\n")}
+	}
+	if _, faults := DecodeDir(many); len(faults) != 1 || !strings.Contains(faults.Error(), "more than 2000 files") {
+		t.Errorf("a folder of too many files: %v", faults)
+	}
+	large := fstest.MapFS{}
+	for i := range MaxDirBytes/MaxFileBytes + 1 {
+		large[fmt.Sprintf("%d.yaml", i)] = &fstest.MapFile{Data: []byte("#" + strings.Repeat(" ", MaxFileBytes-1))}
+	}
+	if _, faults := DecodeDir(large); len(faults) != 1 || !strings.Contains(faults.Error(), "bytes of documents") {
+		t.Errorf("a folder of too many bytes: %v", faults)
+	}
 	if _, faults := DecodeDir(os.DirFS("testdata/nowhere")); len(faults) != 1 {
 		t.Errorf("a folder that is not there: %v", faults)
 	}
