@@ -250,7 +250,7 @@ func (s *step) observationDisagrees() bool {
 }
 
 func (s *step) lateContradicts() {
-	s.record(true)
+	s.lateRecord()
 	s.contradict(contradiction(s.ev.Answer.Reference))
 }
 

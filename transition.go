@@ -130,7 +130,7 @@ func beginRows() []Transition {
 		{ID: "begin/settled", From: inSettled, On: EventBegun, Refusal: CodeAlreadySettled, Rules: "M19a"},
 		{ID: "begin/attempting", From: inAttempting, On: EventBegun, Refusal: CodeNotAllowed, Rules: "M7"},
 		{ID: "begin/lease-lost", From: []State{Prepared, Uncertain}, On: EventBegun, When: "the token is not a live lease's", Refusal: CodeLeaseLost, Rules: "M7 M8", guard: (*step).notLiveHolder},
-		{ID: "begin/held", From: inPrepared, On: EventBegun, When: "held", Refusal: CodeHeld, guard: (*step).held},
+		{ID: "begin/held", From: []State{Prepared, Uncertain}, On: EventBegun, When: "held", Refusal: CodeHeld, guard: (*step).held},
 		{ID: "begin/barred", From: []State{Prepared, Uncertain}, On: EventBegun, When: "barred", Refusal: CodeBarred, Rules: "M11c", guard: (*step).barred},
 		{ID: "begin/paused", From: []State{Prepared, Uncertain}, On: EventBegun, When: "the connection is paused or disabled", Refusal: CodePaused, guard: (*step).connectionClosed},
 		{ID: "begin/too-early", From: inPrepared, On: EventBegun, When: "before not_before", Refusal: CodeNotDue, guard: (*step).beforeStart},
