@@ -47,6 +47,7 @@ type session struct {
 
 	version     int64 // of the data, by PRAGMA data_version
 	seq         int64 // the last sequence number of the timeline; -1: to be read
+	written     int64 // what the file says of it
 	operations  map[string]*held
 	connections map[onefold.ConnectionRef]*connectionRow
 	unresolved  map[int64]int // by connection
@@ -81,9 +82,9 @@ func (s *session) forget() {
 }
 
 // begin starts a transaction that may write from its first moment.
-func (s *session) begin(ctx context.Context) error {
+func (s *session) begin() error {
 	s.writes, s.broken = 0, false
-	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := s.exec("transaction.begin"); err != nil {
 		return err
 	}
 	version := int64(0)
@@ -180,7 +181,7 @@ func (s *session) nextSeq() (int64, error) {
 		if err := s.row("timeline.last", nil, &last); err != nil {
 			return 0, err
 		}
-		s.seq = last
+		s.seq, s.written = last, last
 	}
 	s.seq++
 	return s.seq, nil
@@ -251,5 +252,9 @@ func (s *session) flush() error {
 		}
 	}
 	clear(s.tallies)
-	return nil
+	if s.seq < 0 || s.seq == s.written {
+		return nil
+	}
+	s.written = s.seq
+	return s.must("timeline.remember", s.seq)
 }

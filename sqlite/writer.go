@@ -226,7 +226,7 @@ func (w *writer) begin() error {
 		}
 		w.session = s
 	}
-	err := w.session.begin(ctx)
+	err := w.session.begin()
 	if err != nil && classify(err) != failureBusy {
 		w.discard()
 	}

@@ -1,5 +1,8 @@
 -- name: timeline.last
-SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'timeline';
+SELECT last FROM sequence WHERE one = 1;
+
+-- name: timeline.remember
+UPDATE sequence SET last = ?1 WHERE one = 1;
 
 -- name: timeline.insert
 INSERT INTO timeline (

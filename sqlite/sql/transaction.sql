@@ -1,6 +1,9 @@
+-- name: transaction.begin
+BEGIN IMMEDIATE;
+
 -- name: transaction.commit
 COMMIT;
 
 -- Differs from the last answer on this connection if another connection has written since.
 -- name: transaction.version
-SELECT data_version FROM pragma_data_version;
+PRAGMA data_version;
