@@ -1,0 +1,263 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/onefold-dev/onefold"
+)
+
+// pageView is one page of a list.
+type pageView[T any] struct {
+	Items      []T     `json:"items"`
+	NextCursor *string `json:"next_cursor"`
+}
+
+// maxTimeline bounds how much of one operation's timeline or evidence is read: an
+// operation has at most onefold.MaxAttempts attempts, as many notes, and its
+// look-ups' lines; one with more is shown to here.
+const maxTimeline = 10_000
+
+// operation finds the operation that the path names, in the principal's
+// workspace; one of another workspace is not there (I5).
+func (s *Server) operation(c *call) (onefold.Operation, error) {
+	op, err := s.ledger.Operation(c.ctx, c.who.workspace, c.path["id"])
+	if err == nil {
+		c.operation = op.ID
+	}
+	return op, err
+}
+
+// visible finds an operation that the principal may see wholly. Of others it may
+// know id and state, so that refusing more tells nothing new.
+func (s *Server) visible(c *call) (onefold.Operation, error) {
+	op, err := s.operation(c)
+	if err != nil {
+		return op, err
+	}
+	if !c.who.sees(&op) {
+		return op, &permissionError{roles: []onefold.Role{onefold.RoleRead, onefold.RoleOperate}, message: "this token sees only its own submissions wholly"}
+	}
+	return op, nil
+}
+
+func (s *Server) getOperation(c *call) (*reply, error) {
+	op, err := s.operation(c)
+	if err != nil {
+		return nil, err
+	}
+	if seconds := c.query.integer("wait", 0); seconds > 0 {
+		after := int64(c.query.integer("after_version", 0))
+		op, _ = s.await(c, op, seconds, func(op *onefold.Operation) bool {
+			return op.Settled() || after > 0 && op.Version > after
+		})
+	}
+	return c.operation200(&op), nil
+}
+
+func (s *Server) listOperations(c *call) (*reply, error) {
+	q := onefold.Query{
+		Workspace: c.who.workspace, Capability: c.query["capability"], Connection: c.query["connection"],
+		State: onefold.State(c.query["state"]), Key: c.query["key"], Reference: c.query["reference"],
+		Identity: c.query["identity"], Review: c.query["review"], Contradicted: c.query.boolean("contradicted"),
+		CreatedFrom: c.query.instant("created_from"), CreatedTo: c.query.instant("created_to"),
+		Limit: c.query.integer("limit", defaultPage), Cursor: c.query["cursor"],
+	}
+	if !c.who.has(onefold.RoleRead, onefold.RoleOperate) {
+		q.SubmittedBy = c.who.name
+	}
+	ops, next, err := s.ledger.Store().List(c.ctx, q)
+	if err != nil {
+		return nil, cursorError(unreachable(err))
+	}
+	items := make([]operationView, len(ops))
+	for i := range ops {
+		items[i] = viewOperation(&ops[i])
+	}
+	return answerJSON(http.StatusOK, pageView[operationView]{items, optional(next)}), nil
+}
+
+// cursorError names the parameter of a store's refusal of a cursor.
+func cursorError(err error) error {
+	if onefold.CodeOf(err) == onefold.CodeParameterInvalid {
+		return invalidParameter("cursor", "no cursor of this list")
+	}
+	return err
+}
+
+// timeline reads an operation's whole timeline, oldest first.
+func (s *Server) timeline(ctx context.Context, id string) ([]onefold.Entry, error) {
+	var all []onefold.Entry
+	after := int64(0)
+	for len(all) < maxTimeline {
+		entries, err := s.ledger.Store().Timeline(ctx, id, after, maxPage)
+		if err != nil {
+			return nil, unreachable(err)
+		}
+		all = append(all, entries...)
+		if len(entries) < maxPage {
+			break
+		}
+		after = entries[len(entries)-1].Seq
+	}
+	return all, nil
+}
+
+func (s *Server) getTimeline(c *call) (*reply, error) {
+	op, err := s.visible(c)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := s.timeline(c.ctx, op.ID)
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(c, entries, viewEntry)
+}
+
+func (s *Server) getAttempts(c *call) (*reply, error) {
+	op, err := s.visible(c)
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(c, op.Attempts, viewAttempt)
+}
+
+func (s *Server) getEvidence(c *call) (*reply, error) {
+	op, err := s.visible(c)
+	if err != nil {
+		return nil, err
+	}
+	var all []onefold.Evidence
+	after := ""
+	for len(all) < maxTimeline {
+		part, err := s.ledger.Store().EvidenceOf(c.ctx, op.ID, after, maxPage)
+		if err != nil {
+			return nil, unreachable(err)
+		}
+		all = append(all, part...)
+		if len(part) < maxPage {
+			break
+		}
+		after = part[len(part)-1].ID
+	}
+	return pageOf(c, all, viewEvidence)
+}
+
+// pageOf cuts a page out of an append-only list, oldest first. Its cursor counts
+// what was shown, and so is stable while the list grows; it says nothing about
+// other operations, as the store's own sequence numbers would (I5).
+func pageOf[T, V any](c *call, all []T, view func(*T) V) (*reply, error) {
+	start := 0
+	if cursor, ok := c.query["cursor"]; ok {
+		if start, ok = plainInteger(cursor); !ok || start > len(all) {
+			return nil, invalidParameter("cursor", "no cursor of this list")
+		}
+	}
+	end := min(len(all), start+c.query.integer("limit", defaultPage))
+	page := pageView[V]{Items: make([]V, 0, end-start)}
+	for i := start; i < end; i++ {
+		page.Items = append(page.Items, view(&all[i]))
+	}
+	if end < len(all) {
+		next := strconv.Itoa(end)
+		page.NextCursor = &next
+	}
+	return answerJSON(http.StatusOK, page), nil
+}
+
+func (s *Server) getRequest(c *call) (*reply, error) {
+	op, err := s.operation(c)
+	if err != nil {
+		return nil, err
+	}
+	request, err := s.ledger.Store().Request(c.ctx, op.ID)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	frozen, found, err := s.ledger.Store().FrozenRequest(c.ctx, op.ID)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	view := requestView{
+		Operation: op.ID, Request: json.RawMessage(request), NotBefore: utc(op.NotBefore), StartDeadline: utc(op.StartDeadline),
+	}
+	if found {
+		view.Outgoing = viewOutgoing(&frozen)
+	}
+	return answerJSON(http.StatusOK, view), nil
+}
+
+func (s *Server) explain(c *call) (*reply, error) {
+	op, err := s.visible(c)
+	if err != nil {
+		return nil, err
+	}
+	binding, err := s.ledger.Contracts().Pinned(&op.Admitted)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.ledger.Store().Now(c.ctx)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	view := explanationView{op.ID, op.State, op.Version, onefold.Explain(op, binding.Terms(), binding.Policy(), now)}
+	return answerJSON(http.StatusOK, view), nil
+}
+
+// reviewView is a review with the operation that it is about.
+type reviewView struct {
+	ID            string               `json:"id"`
+	Reason        onefold.ReviewReason `json:"reason"`
+	Status        onefold.ReviewStatus `json:"status"`
+	Owner         string               `json:"owner"`
+	OpenedAt      time.Time            `json:"opened_at"`
+	EscalateAt    *time.Time           `json:"escalate_at"`
+	EscalateTo    *string              `json:"escalate_to"`
+	EscalatedAt   *time.Time           `json:"escalated_at"`
+	ResolvedAt    *time.Time           `json:"resolved_at"`
+	ResolvedBy    *onefold.Actor       `json:"resolved_by"`
+	Decision      *string              `json:"decision"`
+	Justification *string              `json:"justification"`
+	Evidence      *string              `json:"evidence" doc:"What opened it."`
+	Detail        string               `json:"detail"`
+	Operation     operationView        `json:"operation"`
+}
+
+func (s *Server) listReviews(c *call) (*reply, error) {
+	q := onefold.ReviewQuery{
+		Workspace: c.who.workspace, Owner: c.query["owner"], Reason: onefold.ReviewReason(c.query["reason"]),
+		Status: onefold.ReviewStatus(c.query["status"]), Limit: c.query.integer("limit", defaultPage), Cursor: c.query["cursor"],
+	}
+	if age, ok := c.query["age"]; ok {
+		now, err := s.ledger.Store().Now(c.ctx)
+		if err != nil {
+			return nil, unreachable(err)
+		}
+		d, err := time.ParseDuration(age)
+		if err != nil {
+			return nil, invalidParameter("age", "a duration such as 90m or 8h")
+		}
+		before := now.Add(-d)
+		q.OlderThan = &before
+	}
+	found, next, err := s.ledger.Store().Reviews(c.ctx, q)
+	if err != nil {
+		return nil, cursorError(unreachable(err))
+	}
+	items := make([]reviewView, len(found))
+	for i := range found {
+		r := &found[i].Review
+		items[i] = reviewView{
+			ID: r.ID, Reason: r.Reason, Status: r.Status, Owner: r.Owner, OpenedAt: r.OpenedAt.UTC(),
+			EscalateAt: utc(r.EscalateAt), EscalateTo: optional(r.EscalateTo), EscalatedAt: utc(r.EscalatedAt),
+			ResolvedAt: utc(r.ResolvedAt), ResolvedBy: r.ResolvedBy, Decision: optional(r.Decision),
+			Justification: optional(r.Justification), Evidence: optional(r.Evidence), Detail: r.Detail,
+			Operation: viewOperation(&found[i].Operation),
+		}
+	}
+	return answerJSON(http.StatusOK, pageView[reviewView]{items, optional(next)}), nil
+}

@@ -1,0 +1,199 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/onefold-dev/onefold"
+)
+
+func submitRoutes() []route {
+	return []route{{
+		method: http.MethodPost, path: "/v1/operations", name: "submit", title: "Submit an operation",
+		doc: "Admits an operation durably, or finds the one that the key has. Judged in the order: token, key, strict parse, claim; " +
+			"where the key is known, the answer is a replay, a conflict or its expiry, and nothing else is checked.",
+		roles: []onefold.Role{onefold.RoleSubmit}, key: true, prefer: true, bodyLimit: submissionBody,
+		query: []parameter{{name: "dry_run", kind: kindBoolean, doc: "All checks and the rendered request; nothing is stored."}},
+		body: []member{
+			{name: "capability", required: true, max: maxName, doc: "What is asked for."},
+			{name: "contract_version", kind: kindInteger, min: 1, doc: "The newest, where it is left out."},
+			{name: "connection", min: 1, max: maxName, doc: "The workspace's only one that serves the capability, where it is left out."},
+			{name: "request", kind: kindAny, required: true, doc: "Any JSON value that the contract allows, at most 64 levels deep."},
+			{name: "revision", max: maxRevision, doc: "The revision of the approved document."},
+			{name: "amends", max: maxName, doc: "Not supported yet."},
+			{name: "not_before", kind: kindInstant, doc: "Nothing is sent before."},
+			{name: "start_deadline", kind: kindInstant, doc: "Nothing is sent from then on."},
+			{name: "metadata", kind: kindObject, doc: "Labels; not part of the intent. At most 16 KiB."},
+		},
+		answers: []answer{
+			{http.StatusCreated, "Admitted, perhaps held. Location names the operation.", operationView{}, ""},
+			{http.StatusOK, "The key is known with the same intent: the original operation as it is now (Idempotent-Replayed: true); or, with dry_run, the preview.", oneOf{operationView{}, operationBrief{}, previewView{}}, ""},
+		},
+		codes: []onefold.Code{
+			onefold.CodeKeyConflict, onefold.CodeKeyExpired, onefold.CodeDraining, onefold.CodeCapabilityUnknown,
+			onefold.CodeContractVersionUnknown, onefold.CodeConnectionUnknown, onefold.CodeConnectionAmbiguous,
+			onefold.CodeConnectionDisabled, onefold.CodeRequestInvalid, onefold.CodeDeadlinePast,
+			onefold.CodeAdmissionLimited, onefold.CodeNotSupportedYet,
+		},
+		serve: (*Server).submit,
+	}}
+}
+
+func observeRoutes() []route {
+	lists := page()
+	one := []onefold.Code{onefold.CodeOperationUnknown}
+	get := func(path, name, title, doc string, roles []onefold.Role, query []parameter, answers []answer, serve func(*Server, *call) (*reply, error)) route {
+		return route{
+			method: http.MethodGet, path: path, name: name, title: title, doc: doc, roles: roles, query: query,
+			answers: answers, codes: one, serve: serve,
+		}
+	}
+	ops := get("/v1/operations", "listOperations", "List operations",
+		"Newest first. A token that may submit but not read sees its own submissions.", observers,
+		append([]parameter{
+			{name: "capability", max: maxName},
+			{name: "connection", max: maxName},
+			{name: "state", enum: words(onefold.States())},
+			{name: "key", max: maxKeyLength, doc: "The caller key."},
+			{name: "reference", max: maxReference, doc: "The operation's own reference, or its result's."},
+			{name: "identity", max: maxReference, doc: "The request identity."},
+			{name: "review", max: maxName, doc: "The id of a review."},
+			{name: "contradicted", kind: kindBoolean},
+			{name: "created_from", kind: kindInstant, doc: "From then on."},
+			{name: "created_to", kind: kindInstant, doc: "Before then."},
+		}, lists...), success("A page of operations.", pageView[operationView]{}), (*Server).listOperations)
+	ops.codes = nil
+	reviews := get("/v1/reviews", "listReviews", "List reviews", "Newest first.", reviewers, append([]parameter{
+		{name: "owner", max: maxOwner},
+		{name: "reason", max: maxName},
+		{name: "status", enum: []string{string(onefold.ReviewOpen), string(onefold.ReviewResolved)}},
+		{name: "age", kind: kindDuration, doc: "Opened at least so long ago, such as 8h."},
+	}, lists...), success("A page of reviews.", pageView[reviewView]{}), (*Server).listReviews)
+	reviews.codes = nil
+	return []route{
+		ops, reviews,
+		get("/v1/operations/{id}", "getOperation", "Read an operation", "ETag is its version.", observers, []parameter{
+			{name: "wait", kind: kindInteger, max: maxWait, doc: "Seconds to wait until it is settled."},
+			{name: "after_version", kind: kindInteger, min: 1, doc: "With wait: or until its version is higher than this."},
+		}, success("The operation; to whoever may submit but not read, of others id and state.", oneOf{operationView{}, operationBrief{}}), (*Server).getOperation),
+		get("/v1/operations/{id}/timeline", "getTimeline", "Read its timeline", "Everything that changed it, oldest first.", observers, lists,
+			success("A page of entries.", pageView[entryView]{}), (*Server).getTimeline),
+		get("/v1/operations/{id}/attempts", "getAttempts", "Read its attempts", "In the order of their numbers.", observers, lists,
+			success("A page of attempts.", pageView[attemptView]{}), (*Server).getAttempts),
+		get("/v1/operations/{id}/evidence", "getEvidence", "Read its evidence", "Oldest first.", observers, lists,
+			success("A page of evidence.", pageView[evidenceView]{}), (*Server).getEvidence),
+		get("/v1/operations/{id}/request", "getRequest", "Read its request", "The approved request and the frozen outgoing one, credentials never.", readers, nil,
+			success("Both requests.", requestView{}), (*Server).getRequest),
+		get("/v1/operations/{id}/explain", "explain", "Explain it", "What happened, what is known, what would settle it, what is next, in plain language.", observers, nil,
+			success("The explanation.", explanationView{}), (*Server).explain),
+	}
+}
+
+func actRoutes() []route {
+	act := func(action, title, doc string, roles []onefold.Role, match condition, body []member, codes []onefold.Code, serve func(*Server, *call) (*reply, error)) route {
+		return route{
+			method: http.MethodPost, path: "/v1/operations/{id}/" + action, name: action, title: title, doc: doc, roles: roles,
+			ifMatch: match, body: body, answers: success("The operation after it.", operationView{}),
+			codes: append([]onefold.Code{onefold.CodeOperationUnknown, onefold.CodeStaleVersion}, codes...), serve: serve,
+		}
+	}
+	cancel := act("cancel", "Withdraw it",
+		"Canceled, if nothing is out; otherwise nothing is sent again, and the withdrawal is recorded (M24).",
+		[]onefold.Role{onefold.RoleSubmit, onefold.RoleOperate}, mayCondition,
+		[]member{reason(false), {name: "release", kind: kindBoolean, doc: "Let the key go, where nothing was ever attempted; true where it is left out."}},
+		[]onefold.Code{onefold.CodeAlreadySettled}, (*Server).cancel)
+	cancel.answers = append(cancel.answers, answer{http.StatusAccepted, "The withdrawal is recorded; an effect may exist.", operationView{}, ""})
+	evidence := act("evidence", "Deliver evidence",
+		"Records late evidence. The same source and event id again changes nothing. A no_effect delivered here is shown in the review and moves nothing.",
+		[]onefold.Role{onefold.RoleOperate, onefold.RoleEvidence}, mayCondition,
+		[]member{
+			{name: "asserts", required: true, enum: []string{string(onefold.AssertsEffect), string(onefold.AssertsNoEffect), string(onefold.AssertsNothing)}},
+			{name: "reference", min: 1, max: maxReference, doc: "The target's reference of the effect."},
+			{name: "source", min: 1, max: maxName, doc: "Who says so; the token's name, where it is left out."},
+			{name: "event_id", min: 1, max: maxKeyLength, doc: "The source's own id of the event."},
+			{name: "occurred_at", kind: kindInstant},
+			{name: "body", kind: kindAny, doc: "What was said; its beginning and a digest are kept."},
+			reason(false),
+		}, nil, (*Server).deliver)
+	evidence.bodyLimit, evidence.name = maxEvidenceBody, "deliverEvidence"
+	evidence.answers = success("The operation after it; to a token of the role evidence alone, id and state.", oneOf{operationView{}, operationBrief{}})
+	return []route{
+		cancel,
+		act("retry", "Make the next attempt now", "The due attempt, or a safe replay.", operators, needsCondition, []member{reason(false)},
+			[]onefold.Code{onefold.CodeIfMatchRequired, onefold.CodeAlreadySettled, onefold.CodeHeld, onefold.CodePaused, onefold.CodePayloadNotRetained, onefold.CodeRetryUnsafe}, (*Server).retry),
+		act("resolve", "Decide it", "A person's decision on an uncertain or contradicted operation.", operators, needsCondition, []member{
+			{name: "outcome", required: true, enum: []string{string(onefold.ResolveConfirmed), string(onefold.ResolveRejected), string(onefold.ResolveNotApplied)}},
+			{name: "reference", min: 1, max: maxReference, doc: "The target's reference; needed for confirmed, and for it alone."},
+			reason(true),
+		}, []onefold.Code{onefold.CodeIfMatchRequired, onefold.CodeNotDecidable, onefold.CodeAttemptOpen, onefold.CodeBarred}, (*Server).resolve),
+		act("release", "Decide a hold", "One hold at a time.", operators, needsCondition, []member{
+			{name: "hold", required: true, enum: words(onefold.HoldReasons())},
+			{name: "decision", required: true, enum: []string{"proceed", "decline"}},
+			{name: "exception", min: 1, max: maxName, doc: "Not supported yet."},
+			reason(true),
+		}, []onefold.Code{onefold.CodeIfMatchRequired, onefold.CodeHoldUnknown, onefold.CodeNotSupportedYet}, (*Server).release),
+		act("assign", "Hand a review on", "A review always has an owner (M16).", operators, needsCondition, []member{
+			{name: "owner", required: true, max: maxOwner}, {name: "review", min: 1, max: maxName, doc: "Its id; may be left out where one is open."}, reason(false),
+		}, []onefold.Code{onefold.CodeIfMatchRequired, onefold.CodeReviewUnknown}, (*Server).assign),
+		evidence,
+	}
+}
+
+func catalogRoutes() []route {
+	get := func(path, name, title string, roles []onefold.Role, query []parameter, answers []answer, serve func(*Server, *call) (*reply, error), codes ...onefold.Code) route {
+		return route{method: http.MethodGet, path: path, name: name, title: title, roles: roles, query: query, answers: answers, codes: codes, serve: serve}
+	}
+	pause := func(path, name, title, doc string, shape any, serve func(*Server, *call) (*reply, error), codes ...onefold.Code) route {
+		return route{
+			method: http.MethodPost, path: path, name: name, title: title, doc: doc, roles: pausers, body: []member{reason(false)},
+			answers: success("As it is now.", shape), codes: codes, serve: serve,
+		}
+	}
+	const stops = "Stops every begin at once, replays included; look-ups go on."
+	tokens := get("/v1/tokens", "listTokens", "List tokens", admins, page(), success("A page of tokens, without their secrets.", pageView[tokenView]{}), (*Server).listTokens)
+	tokens.deployment = true
+	agreement := success("The agreement.", onefold.Agreement{})
+	agreement = append(agreement, answer{http.StatusOK, "The agreement as a page.", nil, "text/markdown"})
+	return []route{
+		get("/v1/capabilities", "listCapabilities", "List capabilities", everybody, page(), success("A page of capabilities.", pageView[onefold.CapabilityInfo]{}), (*Server).listCapabilities),
+		get("/v1/targets", "listTargets", "List targets", everybody, page(), success("A page of targets.", pageView[onefold.TargetInfo]{}), (*Server).listTargets),
+		get("/v1/connections", "listConnections", "List connections", everybody, page(), success("A page of connections.", pageView[connectionView]{}), (*Server).listConnections),
+		get("/v1/connections/{name}", "getConnection", "Read a connection", everybody, nil, success("The connection.", connectionView{}), (*Server).getConnection, onefold.CodeConnectionUnknown),
+		pause("/v1/connections/{name}/pause", "pauseConnection", "Pause a connection", stops, connectionView{}, setPause(true), onefold.CodeConnectionUnknown),
+		pause("/v1/connections/{name}/resume", "resumeConnection", "Resume a connection", "", connectionView{}, setPause(false), onefold.CodeConnectionUnknown),
+		pause("/v1/connections:pause", "pauseWorkspace", "Pause the whole workspace", "Every connection that the workspace has now. "+stops, switchedView{}, setPauses(true)),
+		pause("/v1/connections:resume", "resumeWorkspace", "Resume the whole workspace", "Every connection, whoever paused it.", switchedView{}, setPauses(false)),
+		get("/v1/agreements/{capability}/{connection}", "getAgreement", "Read an agreement", everybody, nil, agreement, (*Server).getAgreement, onefold.CodeCapabilityUnknown, onefold.CodeConnectionUnknown),
+		get("/v1/stats", "getStats", "Count the work", watchers, nil, success("The counts.", statsView{}), (*Server).getStats),
+		tokens, documentsRoute(),
+	}
+}
+
+func documentsRoute() route {
+	return route{
+		method: http.MethodPost, path: "/v1/documents", name: "publish", title: "Publish documents",
+		doc:   "All or none. A workspace's admin publishes connections; capabilities and targets belong to the deployment.",
+		roles: admins, deployment: true, bodyLimit: maxDocuments,
+		query: []parameter{{name: "dry_run", kind: kindBoolean, doc: "Check, and store nothing."}},
+		body: []member{{name: "files", kind: kindList, required: true, min: 1, max: maxFiles, items: []member{
+			{name: "name", required: true, max: maxReference, doc: "For messages; its ending tells YAML from JSON."},
+			{name: "text", required: true, max: maxFileText},
+		}}},
+		answers: success("What was stored.", Publication{}),
+		codes:   []onefold.Code{onefold.CodeDocumentInvalid, onefold.CodeVersionImmutable, onefold.CodeNotSupportedYet, onefold.CodeWorkspaceUnknown, onefold.CodeNotFound},
+		serve:   (*Server).publish,
+	}
+}
+
+func publicRoutes() []route {
+	get := func(path, name, title string, answers []answer, serve func(*Server, *call) (*reply, error), codes ...onefold.Code) route {
+		return route{method: http.MethodGet, path: path, name: name, title: title, answers: answers, codes: codes, serve: serve}
+	}
+	html := answer{http.StatusOK, "The page.", nil, "text/html"}
+	return []route{
+		get("/livez", "livez", "Is the process alive?", success("It is.", healthView{}), (*Server).livez),
+		get("/readyz", "readyz", "Can it serve?", success("It can.", healthView{}), (*Server).readyz, onefold.CodeDraining, onefold.CodeStoreUnavailable),
+		get("/openapi.json", "getOpenAPI", "This document", success("An OpenAPI 3.1 document.", nil), (*Server).getOpenAPI),
+		get("/problems", "listProblems", "All problems", append(success("As JSON, to whoever asks for it.", pageView[problemEntry]{}), html), (*Server).listProblems),
+		get("/problems/{code}", "getProblem", "The page of a problem", append(success("As JSON, to whoever asks for it.", problemEntry{}), html), (*Server).getProblem, onefold.CodeNotFound),
+	}
+}
