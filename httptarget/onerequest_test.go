@@ -230,19 +230,17 @@ func TestResetAtEveryByte(t *testing.T) {
 func TestAnAnswerBeforeTheEndOfTheRequest(t *testing.T) {
 	t.Parallel()
 	for _, closes := range []bool{true, false} {
-		release := make(chan struct{})
 		s := serve(t, nil, func(p *peer) {
 			if _, err := http.ReadRequest(bufio.NewReaderSize(p, 64)); err != nil {
 				return
 			}
 			p.say(answer(http.StatusRequestEntityTooLarge, `{"code":"too_large"}`))
 			if !closes {
-				<-release
+				<-p.done
 			}
 		})
 		d := write(s.url(), false, body(32<<20))
 		x := carrier(t, nil).Carry(t.Context(), d)
-		close(release)
 		s.stop()
 		requests, size := s.seen()
 		if requests != 1 || size >= 32<<20 || x.NotSent {

@@ -38,6 +38,8 @@ type target struct {
 	tls      *tls.Config
 	handle   func(*peer)
 	group    sync.WaitGroup
+	done     chan struct{} // closed when the target ends
+	once     sync.Once
 
 	mu    sync.Mutex
 	peers []*peer
@@ -50,6 +52,7 @@ type peer struct {
 	raw    *net.TCPConn
 	number int
 	reader *bufio.Reader
+	done   chan struct{} // the target's
 
 	mu   sync.Mutex
 	seen bytes.Buffer
@@ -122,7 +125,7 @@ func serve(t *testing.T, config *tls.Config, handle func(*peer)) *target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &target{t: t, listener: l, tls: config, handle: handle}
+	s := &target{t: t, listener: l, tls: config, handle: handle, done: make(chan struct{})}
 	s.group.Go(s.accept)
 	t.Cleanup(s.stop)
 	return s
@@ -134,7 +137,7 @@ func (s *target) accept() {
 		if err != nil {
 			return
 		}
-		p := &peer{Conn: conn, raw: conn.(*net.TCPConn)}
+		p := &peer{Conn: conn, raw: conn.(*net.TCPConn), done: s.done}
 		if s.tls != nil {
 			p.Conn = tls.Server(conn, s.tls)
 		}
@@ -158,6 +161,7 @@ func (s *target) accept() {
 
 // stop ends the target: whatever is still being handled loses its connection.
 func (s *target) stop() {
+	s.once.Do(func() { close(s.done) })
 	_ = s.listener.Close()
 	s.mu.Lock()
 	for _, p := range s.peers {
