@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -238,10 +239,11 @@ func (s *session) effect(h *held, ev *onefold.Event, e *onefold.Effect, now time
 	case onefold.EffectReleaseClaim:
 		return s.releaseClaim(h, now)
 	case onefold.EffectPauseConnection:
-		reason := e.Detail
-		if reason == "" {
-			reason = ev.Reason
+		reason := cmp.Or(e.Detail, ev.Reason)
+		if reason == "" && ev.Evidence != nil {
+			reason = ev.Evidence.Detail
 		}
+		reason = cmp.Or(reason, "an answer said that the connection cannot be used")
 		ref := onefold.ConnectionRef{Workspace: h.op.Workspace, Connection: h.op.Connection}
 		_, err := s.pause(ref, ev.Actor, reason, now)
 		return err

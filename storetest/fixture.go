@@ -139,6 +139,15 @@ func (s *Subject) Step(t testing.TB, id string, ev onefold.Event) onefold.Commit
 	return done
 }
 
+// WaitFor moves the clock to a time, or to the next whole microsecond after it:
+// a store may round its own time down to that.
+func (s *Subject) WaitFor(at time.Time) {
+	at = at.Add(time.Microsecond - time.Nanosecond).Truncate(time.Microsecond)
+	if wait := at.Sub(s.Clock.Now()); wait > 0 {
+		s.Clock.Advance(wait)
+	}
+}
+
 // Event begins an event with what every event has.
 func (s *Subject) Event(kind onefold.EventKind, by onefold.Actor) onefold.Event {
 	return onefold.Event{
