@@ -75,7 +75,7 @@ func (s *step) tellLookup() {
 func (s *step) foundConfirmed() {
 	s.tellLookup()
 	from := s.foundFrom()
-	if s.op.openReview(ReviewExistsElsewhere) == nil && s.op.Doubt != nil && s.op.Doubt.Reason == DoubtExists && s.adopts() {
+	if s.op.openReview(ReviewExistsElsewhere) == nil && s.doubted == DoubtExists && s.adopts() {
 		from = LearntFromAdopted
 	}
 	s.confirm(s.ev.Lookup.Reference, from)

@@ -15,6 +15,8 @@ type step struct {
 	rule    *Transition
 	effects []Effect
 	detail  string // for the timeline
+	// doubted is the doubt that a settlement ends.
+	doubted DoubtReason
 	// reviewed tells that this step opened a review; it is the last one.
 	reviewed bool
 }
@@ -55,6 +57,9 @@ func (s *step) move(to State) {
 	s.op.State = to
 	if !to.Terminal() {
 		return
+	}
+	if s.op.Doubt != nil {
+		s.doubted = s.op.Doubt.Reason
 	}
 	s.op.Lease, s.op.Due, s.op.Holds, s.op.Doubt = nil, nil, nil, nil
 	s.op.Next = NextNone
