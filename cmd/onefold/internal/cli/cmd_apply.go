@@ -34,7 +34,7 @@ func newApply(a *app) *cobra.Command {
 			"Warnings go to standard error and never change the exit code.",
 		RunE: func(c *cobra.Command, _ []string) error { return a.apply(c, &o) },
 	}
-	c.Flags().StringVarP(&o.path, "file", "f", "", "the file or folder to read")
+	c.Flags().StringVarP(&o.path, "file", "f", "", "the `PATH` of the file or folder to read")
 	c.Flags().BoolVar(&o.check, "check", false, "judge the documents and publish nothing; --db is not needed")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would change and publish nothing")
 	addStraggler(c, &o.straggler)

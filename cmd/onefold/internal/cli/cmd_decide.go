@@ -22,7 +22,7 @@ type decision struct {
 
 // addDecision gives a command the flags of a decision.
 func addDecision(c *cobra.Command, d *decision, reason string) {
-	c.Flags().StringVar(&d.version, "if-version", "", "decide only if the operation is still at this version (default: the one that is read first)")
+	c.Flags().StringVar(&d.version, "if-version", "", "decide only if the operation is still at version `N` (default: the one that is read first)")
 	c.Flags().Var(bodyFlag{d.body, "reason"}, "reason", reason)
 }
 

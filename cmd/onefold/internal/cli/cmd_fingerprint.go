@@ -29,10 +29,10 @@ func newFingerprint(a *app) *cobra.Command {
 			"capability, they are taken from it. Without a secret there is no fingerprint.",
 		RunE: func(c *cobra.Command, args []string) error { return a.fingerprint(c, &o, args[0]) },
 	}
-	c.Flags().StringVarP(&o.path, "file", "f", "", "the file or folder with the capability's document")
-	c.Flags().StringVar(&o.workspace, "workspace", "", "the workspace")
-	c.Flags().StringVar(&o.connection, "connection", "", "the connection")
-	c.Flags().StringVar(&o.secret, "secret", "", "the secret, env:NAME or file:PATH, of any length ("+envSecret+")")
+	c.Flags().StringVarP(&o.path, "file", "f", "", "the `PATH` of the file or folder with the capability's document")
+	c.Flags().StringVar(&o.workspace, "workspace", "", "`NAME` of the workspace")
+	c.Flags().StringVar(&o.connection, "connection", "", "`NAME` of the connection")
+	c.Flags().StringVar(&o.secret, "secret", "", "the secret, as a `REFERENCE`: env:NAME or file:PATH, of any length ("+envSecret+")")
 	return c
 }
 

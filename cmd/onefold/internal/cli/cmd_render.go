@@ -39,12 +39,12 @@ func newRender(a *app) *cobra.Command {
 			return a.render(c, &o, args[1])
 		},
 	}
-	c.Flags().StringVarP(&o.path, "file", "f", "", "file or folder with the documents")
+	c.Flags().StringVarP(&o.path, "file", "f", "", "the `PATH` of the file or folder with the documents")
 	addDB(c, &o.db)
-	c.Flags().StringVar(&o.workspace, "workspace", "", "the workspace (default: the only one that has a connection)")
-	c.Flags().StringVar(&o.connection, "connection", "", "the connection (default: the only one that serves the capability)")
-	c.Flags().StringVar(&o.key, "key", exampleKey, "the caller key that identity and reference are derived from")
-	c.Flags().IntVar(&o.version, "contract-version", 0, "the contract's version (default: the newest)")
+	c.Flags().StringVar(&o.workspace, "workspace", "", "`NAME` of the workspace (default: the only one that has a connection)")
+	c.Flags().StringVar(&o.connection, "connection", "", "`NAME` of the connection (default: the only one that serves the capability)")
+	c.Flags().StringVar(&o.key, "key", exampleKey, "the caller `KEY` that identity and reference are derived from")
+	c.Flags().IntVar(&o.version, "contract-version", 0, "the contract's version, `N` (default: the newest)")
 	return c
 }
 

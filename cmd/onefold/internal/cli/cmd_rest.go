@@ -155,7 +155,7 @@ func newSwitch(a *app, action, short string) *cobra.Command {
 			return show(a, rep, func(w io.Writer, _ map[string]any) { fmt.Fprintf(w, "connection %s: %sd\n", args[0], action) })
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why")
+	c.Flags().StringVar(&reason, "reason", "", "why, as `TEXT`")
 	return c
 }
 
@@ -184,8 +184,8 @@ func newAgreement(a *app) *cobra.Command {
 			return show(a, rep, markdownText)
 		},
 	}
-	c.Flags().StringVar(&connectionName, "connection", "", "the connection")
-	c.Flags().StringVar(&workspace, "workspace", "", "with --db: the workspace (default: the only one that has a connection)")
+	c.Flags().StringVar(&connectionName, "connection", "", "`NAME` of the connection")
+	c.Flags().StringVar(&workspace, "workspace", "", "with --db: the `NAME` of the workspace (default: the only one that has a connection)")
 	addDB(c, &db)
 	a.addServer(c)
 	return c

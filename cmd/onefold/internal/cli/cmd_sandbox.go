@@ -27,12 +27,12 @@ func newSandbox(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return a.sandbox(c, &o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.listen, "listen", defaultSandboxListen, "where it listens, host:port")
-	f.StringVar(&o.data, "data", "", "file of its ledger, kept (default: one that is removed at the end)")
+	f.StringVar(&o.listen, "listen", defaultSandboxListen, "where it listens, `HOST:PORT`")
+	f.StringVar(&o.data, "data", "", "`FILE` of its ledger, kept (default: one that is removed at the end)")
 	o.window = sandbox.DefaultWindow
 	f.Var(durationFlag{value: &o.window}, "window", "how long an idempotency key is remembered")
 	f.Var(durationFlag{value: &o.lag, zero: true}, "lag", "how long a new effect stays invisible to look-ups")
-	f.StringVar(&o.logFormat, "log-format", "", "form of the log on standard error: text or json (default: text on a terminal)")
+	f.StringVar(&o.logFormat, "log-format", "", "`FORM` of the log on standard error: text or json (default: text on a terminal)")
 	return c
 }
 

@@ -44,8 +44,8 @@ func newServe(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c, &o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.listen, "listen", "", "where the API listens, host:port ("+envListen+"; default "+defaultListen+")")
-	f.StringVar(&o.apply, "apply", "", "file or folder of documents to publish at the start")
+	f.StringVar(&o.listen, "listen", "", "where the API listens, `HOST:PORT` ("+envListen+"; default "+defaultListen+")")
+	f.StringVar(&o.apply, "apply", "", "`PATH` of a file or folder of documents to publish at the start")
 	f.BoolVar(&o.noRunner, "no-runner", false, "serve the API alone; a worker carries operations out")
 	f.BoolVar(&o.migrate, "migrate", false, "bring the database up to date at the start, or make it")
 	addNodeFlags(c, &o)
@@ -68,8 +68,8 @@ func newWorker(a *app) *cobra.Command {
 func addNodeFlags(c *cobra.Command, o *nodeOrder) {
 	addDB(c, &o.db)
 	f := c.Flags()
-	f.StringArrayVar(&o.allow, "allow-cidr", nil, "address range that targets may lie in although it is special (loopback, private, …); repeatable ("+envAllowCIDR+")")
-	f.StringVar(&o.secretsDir, "secrets-dir", "", "folder of file: secrets, one sub-folder for each workspace")
+	f.StringArrayVar(&o.allow, "allow-cidr", nil, "address range, as `CIDR`, that targets may lie in although it is special (loopback, private, …); repeatable ("+envAllowCIDR+")")
+	f.StringVar(&o.secretsDir, "secrets-dir", "", "`FOLDER` of file: secrets, one sub-folder for each workspace")
 	o.lease, o.scan, o.drain = runner.DefaultLease, runner.DefaultScan, runner.DefaultDrain
 	f.Var(durationFlag{value: &o.lease}, "lease", "how long a worker holds an operation without a sign of life")
 	f.Var(durationFlag{value: &o.scan}, "scan", "how often expired leases and due work are looked for")
@@ -77,7 +77,7 @@ func addNodeFlags(c *cobra.Command, o *nodeOrder) {
 	addStraggler(c, &o.straggler)
 	o.clockError = contract.DefaultClockError
 	f.Var(durationFlag{value: &o.clockError}, "clock-error", "how wrong this machine's clock may be")
-	f.StringVar(&o.logFormat, "log-format", "", "form of the log on standard error: text or json (default: text on a terminal)")
+	f.StringVar(&o.logFormat, "log-format", "", "`FORM` of the log on standard error: text or json (default: text on a terminal)")
 }
 
 func addStraggler(c *cobra.Command, straggler *time.Duration) {

@@ -195,10 +195,10 @@ func newTokenCreate(a *app) *cobra.Command {
 		},
 	}
 	addDB(c, &o.db)
-	c.Flags().StringVar(&o.workspace, "workspace", "", "the workspace that the token belongs to")
-	c.Flags().StringSliceVar(&o.roles, "role", nil, "what it may do, separated by commas")
-	c.Flags().StringVar(&o.name, "name", "", "the principal: who is shown to have acted (default: token and a number)")
-	c.Flags().StringSliceVar(&o.connections, "connection", nil, "with the role evidence: the connections that it may deliver for")
+	c.Flags().StringVar(&o.workspace, "workspace", "", "the `NAME` of the workspace that the token belongs to")
+	c.Flags().StringSliceVar(&o.roles, "role", nil, "the `ROLES` that say what it may do, separated by commas")
+	c.Flags().StringVar(&o.name, "name", "", "`NAME` of the principal: who is shown to have acted (default: token and a number)")
+	c.Flags().StringSliceVar(&o.connections, "connection", nil, "with the role evidence: the `NAMES` of the connections that it may deliver for")
 	c.Flags().Var(durationFlag{value: &o.expires}, "expires", "how long it is valid, for example 90d (default: until it is revoked)")
 	return c
 }
@@ -269,7 +269,7 @@ func newTokenList(a *app) *cobra.Command {
 		},
 	}
 	addDB(c, &db)
-	c.Flags().StringVar(&workspace, "workspace", "", "the workspace")
+	c.Flags().StringVar(&workspace, "workspace", "", "`NAME` of the workspace")
 	return c
 }
 
@@ -318,6 +318,6 @@ func newTokenRevoke(a *app) *cobra.Command {
 		},
 	}
 	addDB(c, &db)
-	c.Flags().StringVar(&workspace, "workspace", "", "the workspace that the token belongs to")
+	c.Flags().StringVar(&workspace, "workspace", "", "the `NAME` of the workspace that the token belongs to")
 	return c
 }

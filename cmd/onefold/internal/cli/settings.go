@@ -53,12 +53,12 @@ func (a *app) env(name string) string {
 
 // addServer gives a command the flag of client commands.
 func (a *app) addServer(c *cobra.Command) {
-	c.Flags().StringVar(&a.server, "server", "", "address of the HTTP API ("+envServer+"; default "+defaultServer+")")
+	c.Flags().StringVar(&a.server, "server", "", "`URL` of the HTTP API ("+envServer+"; default "+defaultServer+")")
 }
 
 // addDB gives a command the flag of commands that work on the database.
 func addDB(c *cobra.Command, db *string) {
-	c.Flags().StringVar(db, "db", "", "the database, sqlite:PATH ("+envDB+")")
+	c.Flags().StringVar(db, "db", "", "the database, as a `URL`: sqlite:PATH ("+envDB+")")
 }
 
 // database is the address of the database that a command works on.

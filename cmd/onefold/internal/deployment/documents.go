@@ -1,16 +1,19 @@
 package deployment
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/cmd/onefold/examples"
 	"github.com/onefold-dev/onefold/contract"
 )
 
@@ -321,4 +324,25 @@ func Serves(docs []contract.Document, conn *contract.Connection, c *contract.Cap
 		}
 	}
 	return false
+}
+
+// ReadExamples reads the documents of the examples, for a sandbox at an address.
+func ReadExamples(sandboxURL string) ([]contract.Document, error) {
+	var docs []contract.Document
+	var faults contract.Faults
+	files := examples.Files()
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		text = bytes.ReplaceAll(text, []byte("url: "+examples.SandboxURL), []byte("url: "+sandboxURL))
+		more, wrong := contract.DecodeFile("examples/"+name, text)
+		docs, faults = append(docs, more...), append(faults, wrong...)
+	}
+	return docs, faults.Err()
 }
