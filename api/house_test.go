@@ -6,10 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,7 +31,19 @@ import (
 	"github.com/onefold-dev/onefold/sqlite"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain holds the whole run to one thing more: every code that the document
+// names was met by some test, with the status that the document gives it.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
+		if all := flag.Lookup("test.run").Value.String() == ""; all && status == 0 {
+			if unseen := unseenCodes(); len(unseen) > 0 {
+				fmt.Fprintln(os.Stderr, "codes that no test met, or met though nothing should:", unseen)
+				status = 1
+			}
+		}
+		os.Exit(status)
+	}))
+}
 
 const documents = `
 kind: capability

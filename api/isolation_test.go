@@ -168,11 +168,21 @@ func TestEvidenceTokensDeliverForTheirConnections(t *testing.T) {
 		t.Errorf("to a token for evidence: %s", answer.raw)
 	}
 	h.call("GET", "/v1/operations/"+op.ID, own, nil).wants(t, 403, onefold.CodeNotPermitted)
-	again := h.call("POST", "/v1/operations/"+op.ID+"/evidence", own, body).wants(t, 200, "")
-	if again.text("state") != "confirmed" {
+}
+
+// Proves: M17, M19
+func TestTheSameEventAgainChangesNothing(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	op := h.uncertain("acme")
+	path := "/v1/operations/" + op.ID
+	body := map[string]any{"source": "erp", "event_id": "e-1", "asserts": "effect_exists", "reference": "BILL-7", "body": map[string]any{"a": 1}}
+	first := h.call("POST", path+"/evidence", h.operator("acme"), body).wants(t, 200, "")
+	again := h.call("POST", path+"/evidence", h.operator("acme"), body).wants(t, 200, "")
+	if string(first.raw) != string(again.raw) || again.text("state") != "confirmed" {
 		t.Errorf("the same event again: %s", again.raw)
 	}
-	found := h.call("GET", "/v1/operations/"+op.ID+"/evidence", h.token("acme", onefold.RoleRead), nil).items()
+	found := h.call("GET", path+"/evidence", h.operator("acme"), nil).items()
 	if len(found) != 2 || found[1]["excerpt"] != `{"a":1}` || found[1]["event_id"] != "e-1" {
 		t.Errorf("the evidence that is kept: %v", found)
 	}
