@@ -53,6 +53,9 @@ func (s *session) apply(id string, ev onefold.Event, ifVersion int64, f *onefold
 		return onefold.Committed{}, stale(h)
 	}
 	now := s.store.now()
+	if again, err := s.deliveredBefore(h, ev.Evidence); again || err != nil {
+		return onefold.Committed{Operation: h.op, At: now}, err
+	}
 	ref := onefold.ConnectionRef{Workspace: h.op.Workspace, Connection: h.op.Connection}
 	c, err := s.connection(ref, false)
 	if err != nil {
@@ -82,6 +85,20 @@ func (s *session) apply(id string, ev onefold.Event, ifVersion int64, f *onefold
 	}
 	s.keep(changed)
 	return onefold.Committed{Operation: next, Effects: effects, At: now}, nil
+}
+
+// deliveredBefore tells whether evidence carries an event that its connection
+// has delivered before (M17).
+func (s *session) deliveredBefore(h *held, e *onefold.Evidence) (bool, error) {
+	if e == nil || e.SourceEventID == "" {
+		return false, nil
+	}
+	var one int
+	err := s.row("event.delivered", []any{h.connection, e.Source, e.SourceEventID}, &one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func stale(h *held) error {
@@ -265,6 +282,11 @@ func (s *session) insertEvidence(h *held, e *onefold.Evidence) error {
 	document, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("write evidence: %w", err)
+	}
+	if e.SourceEventID != "" {
+		if err := s.must("event.remember", h.connection, e.Source, e.SourceEventID); err != nil {
+			return err
+		}
 	}
 	return s.must("evidence.insert", h.num, e.ID, string(e.Kind), string(e.Asserts), nano(e.SeenAt), string(document))
 }

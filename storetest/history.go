@@ -17,6 +17,7 @@ func historyStories() []story {
 	return []story{
 		{"the timeline tells every change in order", timelineOrder},
 		{"evidence is kept as it was given", evidenceKept},
+		{"an event delivered again changes nothing", eventDeliveredAgain},
 		{"changes come in commit order and none is missed", changesInOrder},
 		{"workspaces do not see each other", workspacesApart},
 		{"everything is there after reopening", reopened},
@@ -270,5 +271,38 @@ func reopened(t *testing.T, s *Subject) {
 	noError(t, err)
 	if entries[0].Seq <= changes[len(changes)-1].Seq {
 		t.Errorf("the sequence went back to %d after %d", entries[0].Seq, changes[len(changes)-1].Seq)
+	}
+}
+
+// Proves: M17
+func eventDeliveredAgain(t *testing.T, s *Subject) {
+	ctx := context.Background()
+	op := s.Admit(t, "k")
+	s.Attempting(t, op.ID)
+	deliver := func(source, event string) onefold.Committed {
+		t.Helper()
+		ev := s.Event(onefold.EventObserved, Caller())
+		ev.Observation = &onefold.Observation{Asserts: onefold.AssertsEffect, Reference: "R-1"}
+		ev.Evidence = &onefold.Evidence{
+			ID: s.IDs.New(onefold.PrefixEvidence, s.Clock.Now()), Kind: onefold.EvidenceEvent, Asserts: onefold.AssertsEffect,
+			Reference: "R-1", Source: source, SourceEventID: event,
+		}
+		return s.Step(t, op.ID, ev)
+	}
+	first := deliver("bank", "e-1")
+	if len(first.Effects) == 0 {
+		t.Fatal("the first delivery left nothing behind")
+	}
+	again := deliver("bank", "e-1")
+	if len(again.Effects) != 0 || again.Operation.Version != first.Operation.Version {
+		t.Errorf("the same event again: %d effects, version %d after %d", len(again.Effects), again.Operation.Version, first.Operation.Version)
+	}
+	if other := deliver("other bank", "e-1"); len(other.Effects) == 0 {
+		t.Error("the same id of another source was taken for the same event")
+	}
+	all, err := s.Store.EvidenceOf(ctx, op.ID, "", 100)
+	noError(t, err)
+	if len(all) != 2 {
+		t.Errorf("%d pieces of evidence are on record, want 2", len(all))
 	}
 }
