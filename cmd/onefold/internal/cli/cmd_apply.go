@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/cmd/onefold/internal/deployment"
+	"github.com/onefold-dev/onefold/cmd/onefold/internal/remote"
 	"github.com/onefold-dev/onefold/contract"
 )
 
@@ -29,13 +33,15 @@ func newApply(a *app) *cobra.Command {
 		Use: "apply -f PATH", Short: "Publish documents: capabilities, targets, connections", Args: wants(), DisableFlagsInUseLine: true,
 		Long: "Publish documents: a file, or a folder whose *.yaml, *.yml and *.json files, sub-folders included, are read\n" +
 			"whole. All of them are published, or none. A running server takes them up within about a second.\n\n" +
+			"With --server the token's workspace publishes its own connections; capabilities and targets belong to the\n" +
+			"deployment and are published on the database.\n\n" +
 			"--check judges the documents by themselves, without a database, and shows what follows from them: protection,\n" +
 			"mode in force, what happens in doubt. --dry-run judges them against the database and says what would change.\n" +
 			"Warnings go to standard error and never change the exit code.",
 		RunE: func(c *cobra.Command, _ []string) error { return a.apply(c, &o) },
 	}
 	c.Flags().StringVarP(&o.path, "file", "f", "", "the `PATH` of the file or folder to read")
-	c.Flags().BoolVar(&o.check, "check", false, "judge the documents and publish nothing; --db is not needed")
+	c.Flags().BoolVar(&o.check, "check", false, "judge the documents and publish nothing; neither --db nor --server is needed")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would change and publish nothing")
 	addStraggler(c, &o.straggler)
 	addDB(c, &o.db)
@@ -47,9 +53,8 @@ func (a *app) apply(c *cobra.Command, o *applyOrder) error {
 	if err := required(c, "file", o.path, "for example: onefold apply -f contracts --db sqlite:onefold.db"); err != nil {
 		return err
 	}
-	if c.Flags().Changed("server") {
-		return newFailure(ExitUsage, onefold.CodeNotSupportedYet, "publish with database access: --db URL",
-			"publishing through a server is not supported yet: this release's API has no route for it")
+	if o.db != "" && a.server != "" {
+		return usage("leave one of them out", "--db and --server exclude one another")
 	}
 	docs, err := a.readDocuments(o.path)
 	if err != nil {
@@ -60,23 +65,87 @@ func (a *app) apply(c *cobra.Command, o *applyOrder) error {
 			o.path+" holds no document")
 	}
 	times := contract.Deployment{Straggler: o.straggler}
-	if o.check && o.db == "" {
+	if o.check && o.db == "" && a.server == "" {
 		verdict, err := deployment.Judge(docs, nil, times, a.Now(), nil)
 		return a.applied(nil, docs, verdict, err, "checked")
+	}
+	if o.db == "" && (a.server != "" || a.env(envDB) == "" && a.env(envServer) != "") {
+		return a.applyRemotely(c, o, docs)
 	}
 	return a.onDatabase(c.Context(), c, o.db, func(s onefold.Store) error {
 		applied, verdict, err := deployment.Publish(c.Context(), s, deployment.Publication{
 			Documents: docs, By: "apply", Deployment: times, Today: a.Now(), DryRun: o.check || o.dryRun,
 		})
-		word := "applied"
-		switch {
-		case o.check:
-			word = "checked"
-		case o.dryRun:
-			word = "dry_run"
-		}
-		return a.applied(applied, docs, verdict, err, word)
+		return a.applied(applied, docs, verdict, err, resultWord(o))
 	})
+}
+
+// applyRemotely publishes over the API.
+func (a *app) applyRemotely(c *cobra.Command, o *applyOrder, docs []contract.Document) error {
+	files, err := deployment.SourceFiles(docs)
+	if err != nil {
+		return err
+	}
+	type file struct {
+		Name string `json:"name"`
+		Text string `json:"text"`
+	}
+	var body struct {
+		Files []file `json:"files"`
+	}
+	for _, f := range files {
+		body.Files = append(body.Files, file{f.Name, string(f.Text)})
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r, err := a.remote()
+	if err != nil {
+		return err
+	}
+	call := remote.Request{Method: http.MethodPost, Path: "/v1/documents", Body: text}
+	if o.check || o.dryRun {
+		call.Query = url.Values{"dry_run": {"true"}}
+	}
+	rep, err := r.Call(c.Context(), call)
+	if err != nil {
+		return err
+	}
+	done, err := decode[publication](rep.Body)
+	if err != nil {
+		return err
+	}
+	var verdict deployment.Verdict
+	verdict.Warnings, verdict.Served = done.Warnings, []deployment.Served{}
+	var applied []deployment.AppliedDocument
+	for _, d := range done.Stored {
+		d.Change = deployment.Published
+		applied = append(applied, d)
+	}
+	for _, d := range done.Unchanged {
+		d.Change = deployment.Unchanged
+		applied = append(applied, d)
+	}
+	return a.applied(applied, docs, verdict, nil, resultWord(o))
+}
+
+// publication is what the server says of a publication.
+type publication struct {
+	Stored    []deployment.AppliedDocument `json:"stored"`
+	Unchanged []deployment.AppliedDocument `json:"unchanged"`
+	Warnings  []string                     `json:"warnings"`
+}
+
+// resultWord says in a word what apply did.
+func resultWord(o *applyOrder) string {
+	switch {
+	case o.check:
+		return "checked"
+	case o.dryRun:
+		return "dry_run"
+	}
+	return "applied"
 }
 
 // applied shows what became of documents, with the warnings on standard error.

@@ -23,8 +23,8 @@ const (
 	ExitUnfinished   = 8 // the wait was over before anything was settled
 )
 
-// exitMeanings says in words what each exit code means, in their order.
-func exitMeanings() []string {
+// ExitMeanings says in words what each exit code means, in their order.
+func ExitMeanings() []string {
 	return []string{
 		"done",
 		"failed; with submit --wait also: the operation ended rejected or canceled",

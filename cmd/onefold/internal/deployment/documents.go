@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/api"
 	"github.com/onefold-dev/onefold/cmd/onefold/examples"
 	"github.com/onefold-dev/onefold/contract"
 )
@@ -196,20 +197,6 @@ func oneServed(c *contract.Capability, op *contract.TargetOperation, conn *contr
 	return s
 }
 
-// DecodePublished gives published documents their meaning again.
-func DecodePublished(stored []onefold.Document) ([]contract.Document, error) {
-	var out []contract.Document
-	for i := range stored {
-		name := fmt.Sprintf("%s %s@%d", stored[i].Kind, stored[i].Name, stored[i].Version)
-		docs, faults := contract.DecodeFile(name, stored[i].Source)
-		if err := faults.Err(); err != nil {
-			return nil, fmt.Errorf("a published document cannot be read: %w", err)
-		}
-		out = append(out, docs...)
-	}
-	return out, nil
-}
-
 // Publication is a set of documents on its way into a store.
 type Publication struct {
 	Documents  []contract.Document
@@ -228,9 +215,9 @@ func Publish(ctx context.Context, store onefold.Store, p Publication) ([]Applied
 	if err != nil {
 		return nil, Verdict{}, err
 	}
-	published, err := DecodePublished(stored)
-	if err != nil {
-		return nil, Verdict{}, err
+	published, faults := contract.DecodePublished(stored)
+	if err := faults.Err(); err != nil {
+		return nil, Verdict{}, fmt.Errorf("published documents cannot be read: %w", err)
 	}
 	if err := workspacesExist(ctx, store, p.Documents); err != nil {
 		return nil, Verdict{}, err
@@ -286,11 +273,9 @@ func handle(kind, workspace, name string, version int) string {
 func ToStore(docs []contract.Document, by string) []onefold.Document {
 	out := make([]onefold.Document, 0, len(docs))
 	for i := range docs {
-		d := &docs[i]
-		out = append(out, onefold.Document{
-			Kind: string(d.Kind), Workspace: d.Workspace, Name: d.Name, Version: max(d.Version, 1),
-			Source: d.Source, Canonical: d.Canonical, PublishedBy: by,
-		})
+		d := docs[i].Publication()
+		d.Version, d.PublishedBy = max(d.Version, 1), by // of a connection the store counts its own
+		out = append(out, d)
 	}
 	return out
 }
@@ -345,4 +330,22 @@ func ReadExamples(sandboxURL string) ([]contract.Document, error) {
 		docs, faults = append(docs, more...), append(faults, wrong...)
 	}
 	return docs, faults.Err()
+}
+
+// SourceFiles are the files that documents were read from, as their author wrote
+// them.
+func SourceFiles(docs []contract.Document) ([]api.SourceFile, error) {
+	var out []api.SourceFile
+	for i := range docs {
+		name := docs[i].At("").File
+		if slices.ContainsFunc(out, func(f api.SourceFile) bool { return f.Name == name }) {
+			continue
+		}
+		text, err := readBounded(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, api.SourceFile{Name: name, Text: text})
+	}
+	return out, nil
 }
