@@ -162,7 +162,8 @@ func TestNoSecretGetsIntoAnExchange(t *testing.T) {
 							secret += `/+"&<é ü`
 						}
 						quoted, _ := json.Marshal(map[string]string{"echo": secret, "uri": r.RequestURI})
-						mess := fmt.Sprintf("%s %s %s %x %s\n%v %s", quoted, secret, base64.StdEncoding.EncodeToString([]byte(secret)), secret,
+						mess := fmt.Sprintf("%s %s %s %s %x %s\n%v %s", quoted, secret, base64.StdEncoding.EncodeToString([]byte(secret)),
+							base64.RawURLEncoding.EncodeToString([]byte(secret)), secret,
 							r.RequestURI, r.Header, strings.Repeat("-", 40_000)+secret)
 						say := answer(http.StatusBadRequest, mess, "X-Request-Id: "+r.Header.Get("Authorization")+r.Header.Get("X-Api-Key"), "X-Echo: "+secret, "X-Uri: "+r.RequestURI)
 						switch ending {

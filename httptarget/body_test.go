@@ -48,7 +48,7 @@ func TestHowAnAnswerEnds(t *testing.T) {
 	t.Parallel()
 	const limit = 1000
 	big, full := strings.Repeat("b", limit+1), strings.Repeat("f", limit)
-	bomb := zipped(t, strings.Repeat("0", 50<<20))
+	bomb := zipped(t, strings.Repeat("0", 8<<20))
 	empties := strings.Repeat(zipped(t, ""), limit)
 	reset := func(text string) func(*peer) { return whenRead(func(p *peer) { p.say(text); p.reset() }) }
 	says := func(text string) func(*peer) { return whenRead(func(p *peer) { p.say(text) }) }

@@ -11,8 +11,12 @@ import (
 	"github.com/onefold-dev/onefold/httptarget"
 )
 
-// short is a deadline that is meant to be met.
-const short = 150 * time.Millisecond
+// Deadlines that are meant to be met: of a part, and of a whole exchange, which
+// must leave time for what comes before the part that stalls.
+const (
+	short = 150 * time.Millisecond
+	long  = 600 * time.Millisecond
+)
 
 // Each part of an exchange has its own end. What is said of it is what is
 // known: nothing was sent while there was no connection; afterwards there is a
@@ -38,22 +42,22 @@ func TestEveryStallEnds(t *testing.T) {
 		notSent bool
 	}{
 		{name: "name", change: func(o *httptarget.Options) { o.ConnectTimeout = short }, stall: true, failure: "dns", notSent: true},
-		{name: "name, whole", change: whole, timeout: short, stall: true, failure: "dns", notSent: true},
+		{name: "name, whole", change: whole, timeout: long, stall: true, failure: "dns", notSent: true},
 		{name: "TLS", change: func(o *httptarget.Options) { o.TLSTimeout = short }, secure: true, failure: "tls", notSent: true},
-		{name: "TLS, whole", change: whole, timeout: short, secure: true, failure: "tls", notSent: true},
+		{name: "TLS, whole", change: whole, timeout: long, secure: true, failure: "tls", notSent: true},
 		{name: "first byte", handle: stallAfter(""), change: func(o *httptarget.Options) { o.FirstByteTimeout = short }, failure: "timeout"},
-		{name: "first byte, whole", handle: stallAfter(""), change: whole, timeout: short, failure: "timeout"},
+		{name: "first byte, whole", handle: stallAfter(""), change: whole, timeout: long, failure: "timeout"},
 		{
 			name: "interim answers do not stretch it", handle: stallAfter("HTTP/1.1 102 Processing\r\n\r\n"),
 			change: func(o *httptarget.Options) { o.FirstByteTimeout = short }, failure: "timeout",
 		},
-		{name: "within the head", handle: stallAfter("HTTP/1.1 201 Created\r\nA: b\r\n"), change: whole, timeout: short, failure: "timeout", status: 201},
-		{name: "within the status line", handle: stallAfter("HTTP/1.1 201 Cre"), change: whole, timeout: short, failure: "timeout"},
+		{name: "within the head", handle: stallAfter("HTTP/1.1 201 Created\r\nA: b\r\n"), change: whole, timeout: long, failure: "timeout", status: 201},
+		{name: "within the status line", handle: stallAfter("HTTP/1.1 201 Cre"), change: whole, timeout: long, failure: "timeout"},
 		{
 			name: "within the body", handle: stallAfter(created[:len(created)-2]), failure: "timeout", status: 201,
 			change: func(o *httptarget.Options) { o.BodyTimeout = short },
 		},
-		{name: "within the body, whole", handle: stallAfter(created[:len(created)-2]), change: whole, timeout: short, failure: "timeout", status: 201},
+		{name: "within the body, whole", handle: stallAfter(created[:len(created)-2]), change: whole, timeout: long, failure: "timeout", status: 201},
 		{
 			name: "a body that trickles", failure: "timeout", status: 200, change: func(o *httptarget.Options) { o.BodyTimeout = short },
 			handle: whenRead(func(p *peer) {
@@ -68,7 +72,7 @@ func TestEveryStallEnds(t *testing.T) {
 			}),
 		},
 		{
-			name: "nobody reads the request", handle: func(p *peer) { <-p.done }, change: whole, timeout: short, failure: "timeout",
+			name: "nobody reads the request", handle: func(p *peer) { <-p.done }, change: whole, timeout: long, failure: "timeout",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -79,7 +83,7 @@ func TestEveryStallEnds(t *testing.T) {
 			s := serve(t, nil, c.handle)
 			d := write(s.url(), true, body(100))
 			if c.name == "nobody reads the request" {
-				d.Request.Body = body(32 << 20)
+				d.Request.Body = body(8 << 20)
 			}
 			if c.timeout != 0 {
 				d.Request.Timeout = c.timeout

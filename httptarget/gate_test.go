@@ -144,7 +144,7 @@ func TestWhatTheGateRefuses(t *testing.T) {
 		"the deadline is over":   {t.Context(), func() bool { return false }, false, nil, errNotNow},
 		"the question panics":    {t.Context(), func() bool { panic("clock") }, false, nil, errNotNow},
 		"the caller is gone":     {gone, nil, false, nil, errGivenUp},
-		"an answer before":       {t.Context(), nil, true, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 408 \r\n\r\n") }, errStale},
+		"an answer before":       {t.Context(), nil, true, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 408 \r\n\r\n") }, errStale},
 		"the other side is gone": {t.Context(), nil, true, func(c net.Conn) { c.Close() }, errStale},
 	} {
 		client, server := pair(t)

@@ -3,6 +3,7 @@ package httptarget_test
 import (
 	"crypto/tls"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,9 @@ func TestWhichRequestsShareAConnection(t *testing.T) {
 		{"another connection", created, func(u string) onefold.Dispatch { return write(u, false, body(10)) }, other(func(r *onefold.Route) { r.Connection = "b" }), 2},
 		{"another revision", created, func(u string) onefold.Dispatch { return write(u, false, body(10)) }, other(func(r *onefold.Route) { r.Revision++ }), 2},
 		{"surplus", answer(200, "{}") + "{}", func(u string) onefold.Dispatch { return lookup(u, "/") }, same, 2},
+		{"surplus after nothing", answer(200, "") + "{}", func(u string) onefold.Dispatch { return lookup(u, "/") }, same, 2},
+		{"surplus answer after nothing", answer(200, "") + created, func(u string) onefold.Dispatch { return lookup(u, "/") }, same, 2},
+		{"surplus beyond our buffer", answer(200, strings.Repeat(" ", 5000)) + strings.Repeat("x", 9000), func(u string) onefold.Dispatch { return lookup(u, "/") }, same, 2},
 		{"surplus answer", answer(200, "{}") + answer(201, "{}"), func(u string) onefold.Dispatch { return lookup(u, "/") }, same, 2},
 		{"announced end", answer(200, "{}", "Connection: close"), func(u string) onefold.Dispatch { return lookup(u, "/") }, same, 2},
 		{"HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}", func(u string) onefold.Dispatch { return lookup(u, "/") }, same, 2},

@@ -46,7 +46,7 @@ func TestNothingOfASecretIsLeftAtTheCut(t *testing.T) {
 	r := newRedactor(&credential{values: []secret.Value{secret.New([]byte(value))}})
 	jwt := "eyJhbGciOiJIUzI1NiJ9" + strings.Repeat("A", 60) + ".eyJzdWIiOiIxIn0.c2ln"
 	for _, edge := range []int{onefold.MaxExcerpt, excerptWindow} {
-		for shift := range 140 {
+		for shift := 0; shift < 140; shift += 3 {
 			start := edge - shift
 			for _, hidden := range []string{value, jwt} {
 				body := strings.Repeat(" ", start) + hidden + strings.Repeat(" ", excerptWindow)
