@@ -47,7 +47,8 @@ func agreesWithModel(t *testing.T, open func(t *testing.T) *Subject) {
 		}
 		r.Repeat(map[string]func(*rapid.T){
 			"admit":   m.admit,
-			"step":    m.step,
+			"steps":   m.steps,
+			"more":    m.steps,
 			"advance": m.advance,
 			"pause":   m.pause,
 			"resume":  m.resume,
@@ -99,11 +100,20 @@ func (m *model) admit(r *rapid.T) {
 	}
 }
 
-func (m *model) step(r *rapid.T) {
+// stepsInARow is how many events one operation is given one after the other.
+const stepsInARow = 6
+
+func (m *model) steps(r *rapid.T) {
 	if len(m.order) == 0 {
 		r.Skip("there is no operation yet")
 	}
 	id := rapid.SampledFrom(m.order).Draw(r, "operation")
+	for range stepsInARow {
+		m.step(r, id)
+	}
+}
+
+func (m *model) step(r *rapid.T, id string) {
 	op := m.ops[id]
 	ev := m.event(r, &op)
 	done, err := m.subject.Store.Step(context.Background(), id, ev, 0)

@@ -8,10 +8,56 @@ import (
 	"github.com/onefold-dev/onefold"
 )
 
-// event draws an event for an operation: sometimes one that fits, sometimes a
+// likely lists the events that can move an operation in its state, those that
+// lead further more than once, so that random walks reach deep into the law.
+func likely(op *onefold.Operation) []onefold.EventKind {
+	switch {
+	case op.State == onefold.Prepared && op.Lease != nil:
+		return []onefold.EventKind{
+			onefold.EventBegun, onefold.EventBegun, onefold.EventBegun, onefold.EventBegun, onefold.EventHandedBack,
+			onefold.EventLeaseExpired, onefold.EventCanceled, onefold.EventReconsidered,
+		}
+	case op.State == onefold.Prepared && len(op.Holds) > 0:
+		return []onefold.EventKind{onefold.EventHoldDecided, onefold.EventHoldDecided, onefold.EventObserved}
+	case op.State == onefold.Prepared:
+		return []onefold.EventKind{
+			onefold.EventLeased, onefold.EventLeased, onefold.EventLeased, onefold.EventLeased, onefold.EventCanceled,
+			onefold.EventHoldPlaced, onefold.EventObserved, onefold.EventAnswered,
+		}
+	case op.State == onefold.Attempting:
+		return []onefold.EventKind{
+			onefold.EventAnswered, onefold.EventAnswered, onefold.EventAnswered, onefold.EventLeaseExpired,
+			onefold.EventObserved, onefold.EventCanceled,
+		}
+	case op.State == onefold.Uncertain && op.Lease == nil:
+		return []onefold.EventKind{
+			onefold.EventLeased, onefold.EventLeased, onefold.EventLeased, onefold.EventAnswered, onefold.EventObserved,
+			onefold.EventAttemptClosed, onefold.EventAttemptClosed, onefold.EventResolved, onefold.EventCanceled,
+			onefold.EventEscalated,
+		}
+	case op.State == onefold.Uncertain:
+		return []onefold.EventKind{
+			onefold.EventLookedUp, onefold.EventLookedUp, onefold.EventLookedUp, onefold.EventBegun, onefold.EventAnswered,
+			onefold.EventObserved, onefold.EventResolved, onefold.EventReconsidered, onefold.EventAttemptClosed,
+		}
+	}
+	return []onefold.EventKind{
+		onefold.EventObserved, onefold.EventObserved, onefold.EventResolved, onefold.EventAnswered, onefold.EventLookedUp,
+		onefold.EventAttemptClosed, onefold.EventAssigned, onefold.EventEscalated,
+	}
+}
+
+// event draws an event for an operation: mostly one that may fit, sometimes a
 // stale, early or senseless one.
 func (m *model) event(r *rapid.T, op *onefold.Operation) onefold.Event {
-	ev := m.subject.Event(rapid.SampledFrom(onefold.EventKinds()).Draw(r, "event"), Caller())
+	kinds := likely(op)
+	if rapid.IntRange(0, 4).Draw(r, "unlikely") == 0 {
+		kinds = onefold.EventKinds()
+	}
+	ev := m.subject.Event(rapid.SampledFrom(kinds).Draw(r, "event"), Caller())
+	if ev.Kind == onefold.EventLeased && op.Due != nil && rapid.IntRange(0, 4).Draw(r, "early") > 0 {
+		m.subject.WaitFor(*op.Due)
+	}
 	token := op.Token
 	if rapid.IntRange(0, 9).Draw(r, "stale") == 0 {
 		token--
@@ -33,7 +79,9 @@ func (m *model) event(r *rapid.T, op *onefold.Operation) onefold.Event {
 		}
 	case onefold.EventBegun:
 		ev.Begin = m.subject.Begin(token).Begin
-		ev.Begin.Kind = rapid.SampledFrom([]onefold.AttemptKind{onefold.Write, onefold.Replay}).Draw(r, "kind")
+		if op.State == onefold.Uncertain {
+			ev.Begin.Kind = onefold.Replay
+		}
 	case onefold.EventAnswered:
 		ev.Answer = drawAnswer(r, &attempt, reference)
 	case onefold.EventLookedUp:
