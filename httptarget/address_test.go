@@ -37,8 +37,6 @@ func names(known map[string][]string) func(context.Context, string) ([]netip.Add
 
 // Every special address is refused, written as an address or hidden behind a
 // name, alone or among public ones, in whatever order; nothing was sent.
-//
-// Proves: M4
 func TestSpecialAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	known := map[string][]string{}

@@ -99,8 +99,6 @@ func TestHowARequestAuthenticates(t *testing.T) {
 }
 
 // A credential that cannot be had, or cannot be sent, sends nothing.
-//
-// Proves: M4
 func TestWithoutItsCredentialNothingIsSent(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil, whenRead(func(p *peer) { p.say(created) }))
@@ -143,8 +141,6 @@ func TestWithoutItsCredentialNothingIsSent(t *testing.T) {
 // A target that repeats everything it was sent, in every spelling, leads no
 // secret into evidence, detail or headers. (Body is the target's own word, for
 // judging, and is left out of this look.)
-//
-// Proves: M28
 func TestNoSecretGetsIntoAnExchange(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"token", "weird"} {

@@ -42,8 +42,6 @@ func sized(body string, fields ...string) string {
 // How much of an answer is taken, and what is said of it. Complete is said of
 // a body that ended as it was announced and of no other; a status that was read
 // is told in every case.
-//
-// Proves: M13
 func TestHowAnAnswerEnds(t *testing.T) {
 	t.Parallel()
 	const limit = 1000
@@ -134,8 +132,6 @@ func TestHowAnAnswerEnds(t *testing.T) {
 
 // The evidence of an answer: headers of the list and no others, the digest of
 // the body, an excerpt without control characters, counts.
-//
-// Proves: M28
 func TestTheEvidenceOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	text := "{\"id\":\"B-1\",\"note\":\"a\x1b[31m\u202eb\xff\"}\n"

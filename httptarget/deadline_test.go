@@ -21,8 +21,6 @@ const (
 // Each part of an exchange has its own end. What is said of it is what is
 // known: nothing was sent while there was no connection; afterwards there is a
 // doubt; and a status line that was read is told even if its body never came.
-//
-// Proves: M4
 func TestEveryStallEnds(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -143,7 +141,7 @@ func TestNoConnectionSendsNothing(t *testing.T) {
 // more, on a new one; over a new connection it is asked once. A write is not
 // asked again in either case.
 //
-// Proves: M4
+// Proves: M11
 func TestOnlyALookupIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for _, v := range []struct {

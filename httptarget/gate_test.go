@@ -35,7 +35,7 @@ func pair(t *testing.T) (client, server net.Conn) {
 // gets through neither on the same connection nor on another, and one byte more
 // than the request does not either.
 //
-// Proves: M4
+// Proves: M11
 func TestTheGateLetsOneRequestThrough(t *testing.T) {
 	t.Parallel()
 	request := []byte("POST / HTTP/1.1\r\n\r\n")

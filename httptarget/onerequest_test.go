@@ -152,7 +152,7 @@ func attack(t *testing.T, f fault, config *tls.Config, change carrierChange, d o
 // that was used before, at most one request reaches it, and "nothing was sent"
 // is said only where not a byte came.
 //
-// Proves: M4, M9, M13
+// Proves: M11
 func TestOneAttemptIsAtMostOneRequest(t *testing.T) {
 	t.Parallel()
 	bodies := map[int][]byte{0: nil, 200: body(200), 1 << 20: body(1 << 20)}
@@ -185,7 +185,7 @@ func TestOneAttemptIsAtMostOneRequest(t *testing.T) {
 // The same over TLS, for the request that a standard client is most eager to
 // send again.
 //
-// Proves: M4, M9
+// Proves: M11
 func TestOneAttemptIsAtMostOneRequestOverTLS(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -206,7 +206,7 @@ func TestOneAttemptIsAtMostOneRequestOverTLS(t *testing.T) {
 
 // A reset at every byte of a small request, and of its answer.
 //
-// Proves: M4
+// Proves: M11
 func TestResetAtEveryByte(t *testing.T) {
 	t.Parallel()
 	size := 0
@@ -255,6 +255,8 @@ func TestAnAnswerBeforeTheEndOfTheRequest(t *testing.T) {
 
 // What goes out, byte for byte: our own fields, then the frozen ones in their
 // order, then the body as it is.
+//
+// Proves: M2a
 func TestTheRequestAsItStandsOnTheWire(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil, whenRead(func(p *peer) { p.say(created) }))

@@ -61,8 +61,6 @@ func TestNothingIsWrittenAfterTheDeadline(t *testing.T) {
 
 // A caller that gives up before anything was sent is told so; one that gives
 // up afterwards gets what was seen until then, and is not told "not sent".
-//
-// Proves: M4
 func TestGivingUpKeepsTheEvidence(t *testing.T) {
 	t.Parallel()
 	t.Run("before", func(t *testing.T) {
