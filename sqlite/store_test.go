@@ -5,17 +5,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
 	_ "modernc.org/sqlite"
 
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/sqlite"
 	"github.com/onefold-dev/onefold/storetest"
 )
-
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
-}
 
 // subject opens an empty store in a folder of the test.
 func subject(t testing.TB, change ...func(*sqlite.Options)) *storetest.Subject {

@@ -43,6 +43,14 @@ func (c *Clock) Advance(d time.Duration) {
 // same in every run. It is safe for concurrent use.
 type IDs struct{ n atomic.Uint64 }
 
+// IDsFrom returns identifiers that begin at another place, for a second process
+// on the same data: the places of two should lie a million apart.
+func IDsFrom(place uint64) *IDs {
+	ids := &IDs{}
+	ids.n.Store(place)
+	return ids
+}
+
 // New implements onefold.IDs.
 func (i *IDs) New(prefix string, at time.Time) string {
 	var text [8]byte
