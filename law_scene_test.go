@@ -43,6 +43,7 @@ type profile struct {
 	early        bool   // not_before lies ahead
 	inconclusive bool   // absence proves nothing
 	noReplay     bool   // the window is over
+	lookedUp     bool   // the reconcile budget is spent
 	concurrent   bool   // the target serializes repeats
 	holds        []HoldReason
 	unscheduled  bool // nothing is due: a person has it
@@ -61,6 +62,9 @@ func (s *scene) policy() *Policy {
 	}
 	if s.noReplay {
 		p.Window = time.Hour
+	}
+	if s.lookedUp {
+		p.ReconcileWithin = time.Hour
 	}
 	return p
 }
@@ -222,7 +226,8 @@ func profiles(state State) []profile {
 	}
 	ps := []profile{
 		{lease: "live"},
-		{lease: "over", spent: "count", deadline: "ahead"},
+		{lease: "over", deadline: "ahead"},
+		{lease: "live", spent: "count"},
 		{lease: "live", spent: "time", reject: true, absence: true},
 		{lease: "live", absence: true, noReplay: true, deadline: "past"},
 		{lease: "live", paused: true, concurrent: true, inconclusive: true},
@@ -233,7 +238,10 @@ func profiles(state State) []profile {
 	}
 	ps = append(ps, profile{}, profile{deadline: "past"}, profile{early: true, lease: "live"}, profile{concurrent: true, absence: true})
 	if state == Uncertain {
-		return append(ps, profile{holds: []HoldReason{HoldApproval}, lease: "live"}, profile{unscheduled: true, contradicted: true})
+		return append(
+			ps, profile{holds: []HoldReason{HoldApproval}, lease: "live"}, profile{unscheduled: true, contradicted: true},
+			profile{lease: "live", noReplay: true, lookedUp: true}, profile{lease: "live", noReplay: true, lookedUp: true, contradicted: true},
+		)
 	}
 	// No operation is prepared once an effect contradicted its absence.
 	ps = slices.DeleteFunc(ps, func(p profile) bool { return p.contradicted })
@@ -271,8 +279,11 @@ func scenes(state State, n int, p profile, yield func(*scene)) {
 		seens = seens[n%2 : n%2+1]
 	}
 	for _, b := range sets {
-		for _, attempts := range shapes(state) {
+		for i, attempts := range shapes(state) {
 			for _, seen := range seens {
+				if len(sets) > 100 && seen != ((i+int(b))%2 == 0) {
+					continue // each set of bars with both, over the attempts
+				}
 				yield(&scene{state: state, bars: b, attempts: attempts, seen: seen, profile: p})
 			}
 		}
