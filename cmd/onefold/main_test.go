@@ -48,7 +48,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup:               setUp,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "eventually": eventually, "start": start, "stop": stop,
+			"exits": exits, "eventually": eventually, "start": start, "signal": stop,
 			"json": checkJSON, "setjson": setJSON, "get": get, "post": post,
 		},
 	})
