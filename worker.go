@@ -26,17 +26,6 @@ const outsidePrefix = "do:"
 // its leases and attempts end by their own time alone (M12a).
 func OutsideWorker(name string) bool { return strings.HasPrefix(name, outsidePrefix) }
 
-// Point names a place between two durable steps of a worker.
-type Point string
-
-// The points that a worker passes, in order.
-const (
-	PointLeased   Point = "after-lease"
-	PointBegun    Point = "after-begin"
-	PointAnswered Point = "after-answer"
-	PointRecorded Point = "after-outcome"
-)
-
 // WorkerConfig sets a worker up. Name, Boot and Carrier are required.
 type WorkerConfig struct {
 	// Name names the worker in leases, attempts and the timeline.
@@ -52,8 +41,6 @@ type WorkerConfig struct {
 	UserAgent string
 	// Logger takes what nobody is there to be told; nil discards it.
 	Logger *slog.Logger
-	// At, if set, is called at each Point; crash tests end the process there.
-	At func(Point)
 }
 
 // Worker carries operations one step on: it leases one, begins the attempt
@@ -77,9 +64,6 @@ func NewWorker(l *Ledger, cfg WorkerConfig) (*Worker, error) {
 	}
 	if cfg.Lease <= 0 {
 		cfg.Lease = DefaultLease
-	}
-	if cfg.At == nil {
-		cfg.At = func(Point) {}
 	}
 	log := cfg.Logger
 	if log == nil {
@@ -118,7 +102,6 @@ func (w *Worker) Carry(ctx context.Context, id string, withdrawn func() bool) er
 		w.unlessRefused(ctx, "the operation cannot be leased", id, err)
 		return unavailable(err)
 	}
-	w.cfg.At(PointLeased)
 	t.op, t.token, t.leasedAt = c.Operation, c.Operation.Lease.Token, c.At
 	defer w.poisoned(ctx, t)
 	if t.binding, err = w.ledger.Contracts().Pinned(&t.op.Admitted); err != nil {
@@ -238,7 +221,6 @@ func (w *Worker) conclude(t *task, ev Event) {
 	for {
 		_, err := w.step(ctx, t, ev)
 		if err == nil {
-			w.cfg.At(PointRecorded)
 			return
 		}
 		if code := CodeOf(err); code != CodeInternal && code != CodeStoreUnavailable {

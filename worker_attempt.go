@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/onefold-dev/onefold/internal/failpoint"
 )
 
 // attempt carries one write or replay out: freeze, begin durably, one request,
@@ -34,14 +36,12 @@ func (w *Worker) attempt(ctx context.Context, t *task, kind AttemptKind) {
 		return
 	}
 	t.op, t.begun = c.Operation, true
-	w.cfg.At(PointBegun)
 
 	stop := w.renewing(context.WithoutCancel(ctx), t)
 	x := w.exchange(ctx, t, Dispatch{
 		Route: route, Request: frozen, Write: true, UserAgent: w.cfg.UserAgent,
 		MayStart: w.mayStart(t, kind, c.At, bootAtBegin), Operation: &t.op,
 	})
-	w.cfg.At(PointAnswered)
 	if x.Later != nil {
 		// The lease is not renewed any more: the attempt is silent, as the law knows
 		// it (M10, M12a), until its call returns after all.
@@ -187,7 +187,12 @@ func (w *Worker) exchange(ctx context.Context, t *task, d Dispatch) (x Exchange)
 			x = Exchange{Failure: "internal", Detail: "the transport failed inside"}
 		}
 	}()
-	return t.carrier.Carry(ctx, d)
+	failpoint.Before(failpoint.Sent)
+	failpoint.Before(failpoint.Sent)
+	x = t.carrier.Carry(ctx, d)
+	failpoint.After(failpoint.Sent)
+	failpoint.After(failpoint.Sent)
+	return x
 }
 
 // judge asks the contract what the answer means; a panic in it means doubt.

@@ -94,11 +94,14 @@ func New(ledger *onefold.Ledger, carrier onefold.Carrier, cfg Config) (*Runner, 
 		ledger: ledger, store: ledger.Store(), carrier: carrier, cfg: cfg, log: log,
 		slots: newSlots(cfg.Concurrency), kick: make(chan struct{}, 1), uncarried: map[onefold.ConnectionRef]bool{},
 	}
-	var err error
-	r.worker, err = onefold.NewWorker(ledger, onefold.WorkerConfig{
-		Name: cfg.Worker, Boot: cfg.Boot, Carrier: r.carrierOf, Lease: cfg.Lease, UserAgent: cfg.UserAgent, Logger: log, At: pass,
+	worker, err := onefold.NewWorker(ledger, onefold.WorkerConfig{
+		Name: cfg.Worker, Boot: cfg.Boot, Carrier: r.carrierOf, Lease: cfg.Lease, UserAgent: cfg.UserAgent, Logger: log,
 	})
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	r.worker = worker
+	return r, nil
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {
