@@ -61,8 +61,10 @@ func (p *runnerPlace) take(path string) error {
 // TakeRunner makes the caller the one runner of this file. The place is the
 // operating system's lock on a side file: it is free at once when the process
 // that holds it ends, and never earlier, so whoever gets it knows that every
-// lease that stands is of a process that is gone. Those leases are ended and
-// the attempts under them closed (M12a) before TakeRunner returns. An operation
+// runner's lease that stands is of a process that is gone. Those leases are ended
+// and the attempts under them closed (M12a) before TakeRunner returns. Of workers
+// outside a runner (onefold.OutsideWorker) the place proves nothing: they may be
+// at work beside it, and their leases and attempts are left to their own time. An operation
 // that the law refuses or that fails is logged and left to the scan for expired
 // leases: one of them does not stop the others. Errors:
 // onefold.ErrRunnerTaken, store_unavailable, onefold.ErrCommitUnknown.
@@ -173,6 +175,9 @@ func (s *Store) engineEvent(kind onefold.EventKind) onefold.Event {
 }
 
 func (s *Store) endLease(ctx context.Context, op *onefold.Operation) error {
+	if onefold.OutsideWorker(op.Lease.Worker) {
+		return nil
+	}
 	ev := s.engineEvent(onefold.EventLeaseExpired)
 	ev.Lease = &onefold.LeaseGrant{Worker: op.Lease.Worker, Token: op.Lease.Token, ProcessGone: true}
 	if op.State == onefold.Attempting {
@@ -187,7 +192,7 @@ func (s *Store) endLease(ctx context.Context, op *onefold.Operation) error {
 
 func (s *Store) closeAttempts(ctx context.Context, op *onefold.Operation) error {
 	for i := range op.Attempts {
-		if op.Attempts[i].Closed() {
+		if a := &op.Attempts[i]; a.Closed() || onefold.OutsideWorker(a.Worker) {
 			continue
 		}
 		ev := s.engineEvent(onefold.EventAttemptClosed)
