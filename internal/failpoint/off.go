@@ -2,5 +2,8 @@
 
 package failpoint
 
-// Point marks a place by name. In this build it does nothing.
-func Point(string) {}
+// Before marks the place before a write by its name. In this build it does nothing.
+func Before(string) {}
+
+// After marks the place after a write by its name. In this build it does nothing.
+func After(string) {}
