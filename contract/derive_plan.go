@@ -90,7 +90,7 @@ func lookupStep(op *TargetOperation, p onefold.Policy) PlanStep {
 	s.Possible, s.Until = true, p.ReconcileWithin
 	var by []string
 	for i := range op.Lookups {
-		by = append(by, fmt.Sprintf("%s (%s %s)", op.Lookups[i].By, op.Lookups[i].Method, op.Lookups[i].Path))
+		by = append(by, lookupName(op, &op.Lookups[i]))
 	}
 	finding := "a record that is found confirms the operation"
 	if len(op.Verify) > 0 {
