@@ -47,7 +47,7 @@ func (p *runnerPlace) take(path string) error {
 	if p.file != nil {
 		return onefold.ErrRunnerTaken
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // beside the database, which is the operator's
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("sqlite: the runner's lock file: %w", err)
 	}

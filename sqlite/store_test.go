@@ -72,7 +72,7 @@ func subject(t testing.TB, change ...func(*sqlite.Options)) *storetest.Subject {
 	return s
 }
 
-// Proves: I1, I2, I3, I5, I7
+// Each story of the suite says for itself which rules it proves.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) *storetest.Subject { return subject(t) })
