@@ -140,7 +140,7 @@ type devPage struct {
 // same effects, one for each confirmed operation. A second start uses the same
 // data and token and tells nothing again.
 //
-// Proves: M3, M11a, M12, M13, M16, M22, M24
+// Proves: M11a, M12, M13, M16, M22, M24
 func TestDevTellsItsStory(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
