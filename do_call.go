@@ -142,6 +142,11 @@ func Absent(detail string) LookupReport {
 	return LookupReport{Result: LookupAbsent, Detail: detail}
 }
 
+// Inconclusive reports that the target was asked and did not answer the question.
+func Inconclusive(detail string) LookupReport {
+	return LookupReport{Result: LookupInconclusive, Detail: detail}
+}
+
 // Steps are the functions that carry a program's own operations out, for a
 // target document with protocol: go.
 //
