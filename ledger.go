@@ -107,10 +107,12 @@ func (l *Ledger) claimed(ctx context.Context, s Submission) (Operation, bool, er
 	if err := l.cfg.Contracts.CheckRequest(s.Request); err != nil {
 		return Operation{}, false, err
 	}
+	failpoint.Before(failpoint.Claimed)
 	op, found, err := l.store.Claimed(ctx, ClaimKey{s.Workspace, s.Capability, s.Key})
 	if err != nil {
 		return Operation{}, false, unavailable(err)
 	}
+	failpoint.After(failpoint.Claimed)
 	if !found {
 		return Operation{}, false, nil
 	}
@@ -141,6 +143,7 @@ func (l *Ledger) replay(ctx context.Context, s Submission, op Operation) (Operat
 	if err != nil {
 		return Operation{}, unavailable(err)
 	}
+	failpoint.Before(string(EventNoted))
 	err = l.store.Note(ctx, Entry{
 		Operation: op.ID, At: now, Actor: Actor{ActorPrincipal, s.SubmittedBy}, Event: EventNoted,
 		From: op.State, To: op.State, Version: op.Version, Pointers: pointers,
@@ -149,6 +152,7 @@ func (l *Ledger) replay(ctx context.Context, s Submission, op Operation) (Operat
 	if err != nil && !errors.Is(err, ErrCommitUnknown) {
 		return Operation{}, unavailable(err)
 	}
+	failpoint.After(string(EventNoted))
 	return Operation{}, &Error{
 		Code: CodeKeyConflict, Operation: op.ID, Differences: diffs, State: op.State,
 		Message: "this key belongs to an operation with another intent; nothing was changed or started",

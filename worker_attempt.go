@@ -40,7 +40,7 @@ func (w *Worker) attempt(ctx context.Context, t *task, kind AttemptKind) {
 	stop := w.renewing(context.WithoutCancel(ctx), t)
 	x := w.exchange(ctx, t, Dispatch{
 		Route: route, Request: frozen, Write: true, UserAgent: w.cfg.UserAgent,
-		MayStart: w.mayStart(t, kind, c.At, bootAtBegin), Operation: &t.op,
+		MayStart: starting(begin.Attempt, w.mayStart(t, kind, c.At, bootAtBegin)), Operation: &t.op,
 	})
 	if x.Later != nil {
 		// The lease is not renewed any more: the attempt is silent, as the law knows
@@ -87,7 +87,9 @@ func (w *Worker) frozen(ctx context.Context, t *task) ([]byte, Frozen, error) {
 		return nil, Frozen{}, unavailable(err)
 	}
 	if !found {
+		failpoint.Before(failpoint.Frozen)
 		frozen, err = t.binding.Freeze(&t.op, request)
+		failpoint.After(failpoint.Frozen)
 	}
 	return request, frozen, err
 }
@@ -179,6 +181,18 @@ func (w *Worker) mayStart(t *task, kind AttemptKind, begunAt time.Time, bootAtBe
 	}
 }
 
+// starting is mayStart, and marks the place between its yes and the first byte.
+func starting(attempt string, mayStart func() bool) func() bool {
+	return func() bool {
+		if !mayStart() {
+			return false
+		}
+		failpoint.Before(failpoint.FirstByte)
+		failpoint.Note(failpoint.FirstByte, attempt)
+		return true
+	}
+}
+
 // exchange carries the request; a panic below means "maybe sent".
 func (w *Worker) exchange(ctx context.Context, t *task, d Dispatch) (x Exchange) {
 	defer func() {
@@ -188,9 +202,7 @@ func (w *Worker) exchange(ctx context.Context, t *task, d Dispatch) (x Exchange)
 		}
 	}()
 	failpoint.Before(failpoint.Sent)
-	failpoint.Before(failpoint.Sent)
 	x = t.carrier.Carry(ctx, d)
-	failpoint.After(failpoint.Sent)
 	failpoint.After(failpoint.Sent)
 	return x
 }

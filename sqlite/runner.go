@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/internal/failpoint"
 )
 
 const (
@@ -86,12 +87,14 @@ func (s *Store) TakeRunner(ctx context.Context, worker string) (release func() e
 }
 
 func (s *Store) enterRunner(ctx context.Context, worker string) (seq int64, err error) {
+	failpoint.Before(failpoint.Taken)
 	err = s.writer.do(ctx, func(w *session) error {
 		return w.returning("runner.insert", []any{worker, nano(s.opts.now())}, &seq)
 	})
 	if err != nil {
 		return 0, err
 	}
+	failpoint.After(failpoint.Taken)
 	if err := s.endEarlier(ctx, "work.leased", s.endLease); err != nil {
 		return 0, err
 	}
@@ -186,7 +189,9 @@ func (s *Store) endLease(ctx context.Context, op *onefold.Operation) error {
 			Asserts: onefold.AssertsNothing, Detail: "the process that held the lease is gone; what it sent is not known",
 		}
 	}
+	failpoint.Before(failpoint.LeaseEnded)
 	_, err := s.Step(ctx, op.ID, ev, 0)
+	failpoint.After(failpoint.LeaseEnded)
 	return err
 }
 
@@ -197,9 +202,11 @@ func (s *Store) closeAttempts(ctx context.Context, op *onefold.Operation) error 
 		}
 		ev := s.engineEvent(onefold.EventAttemptClosed)
 		ev.Close = &onefold.AttemptClose{Attempt: op.Attempts[i].ID, By: onefold.ClosedByProcessEnd}
+		failpoint.Before(failpoint.AttemptEnded)
 		if _, err := s.Step(ctx, op.ID, ev, 0); err != nil {
 			return err
 		}
+		failpoint.After(failpoint.AttemptEnded)
 	}
 	return nil
 }

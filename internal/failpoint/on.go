@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Before marks the place before a write by its name.
@@ -16,6 +17,38 @@ func Before(name string) { reach("before-" + name) }
 
 // After marks the place after a write by its name.
 func After(name string) { reach("after-" + name) }
+
+// Note writes down that a place was passed, and by whom.
+func Note(place, who string) { appendLine(Trace, place+" "+who) }
+
+// WallClock is now, made as wrong as the file says that Wall names.
+func WallClock(now func() time.Time) func() time.Time {
+	path := os.Getenv(Wall)
+	if path == "" {
+		return now
+	}
+	return func() time.Time {
+		text, err := os.ReadFile(path) //nolint:gosec // the test's own file
+		if err != nil {
+			return now()
+		}
+		wrong, err := time.ParseDuration(strings.TrimSpace(string(text)))
+		if err != nil {
+			return now() // the file is being written
+		}
+		return now().Add(wrong)
+	}
+}
+
+// The actions at a place beside killing, which is "" or "kill".
+const (
+	actionStop  = "stop"
+	actionPanic = "panic"
+	actionHold  = "hold"
+)
+
+// lookEvery is how often a held place looks whether it may go on.
+const lookEvery = 2 * time.Millisecond
 
 type armed struct {
 	place, action string
@@ -37,6 +70,9 @@ func parse(text string) (list []*armed) {
 		if err != nil {
 			n = 1
 		}
+		if action == "kill" {
+			action = ""
+		}
 		if place != "" {
 			list = append(list, &armed{place: place, action: action, left: n})
 		}
@@ -54,7 +90,7 @@ func reach(place string) {
 		}
 		if p.left--; p.left == 0 {
 			action, fires = p.action, true
-			mark(place)
+			appendLine(Mark, place)
 		}
 	}
 	if fires && action == "" {
@@ -64,22 +100,36 @@ func reach(place string) {
 	}
 	points.Unlock()
 	switch action {
-	case "stop":
+	case actionStop:
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-	case "panic":
+	case actionPanic:
 		panic("failpoint " + place)
+	case actionHold:
+		hold()
 	}
 }
 
-// mark proves that a place fired.
-func mark(place string) {
-	path := os.Getenv(Mark)
+// hold waits until the file is there that Go names.
+func hold() {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for range ticker.C {
+		if _, err := os.Stat(os.Getenv(Go)); err == nil {
+			return
+		}
+	}
+}
+
+// appendLine proves, in the file that a variable names, that a place was
+// reached. What was appended outlives the process.
+func appendLine(variable, line string) {
+	path := os.Getenv(variable)
 	if path == "" {
 		return
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the test's own file
 	if err == nil {
-		_, err = f.WriteString(place + "\n")
+		_, err = f.WriteString(line + "\n")
 		_ = f.Close()
 	}
 	if err != nil {
