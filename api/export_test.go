@@ -6,16 +6,15 @@ import "github.com/onefold-dev/onefold"
 type RouteRow struct {
 	Method, Path string
 	Roles        []onefold.Role // nil is open to everybody
-	Deployment   bool
-	Body         bool // it has one that must be there
-	List         bool // it takes a cursor
+	Body         bool           // it has one that must be there
+	List         bool           // it takes a cursor
 }
 
 // RouteTable lists everything that is served.
 func RouteTable() []RouteRow {
 	var rows []RouteRow
 	for _, rt := range routes() {
-		row := RouteRow{Method: rt.method, Path: rt.path, Roles: rt.roles, Deployment: rt.deployment, Body: rt.body != nil && !rt.bodyOptional()}
+		row := RouteRow{Method: rt.method, Path: rt.path, Roles: rt.roles, Body: rt.body != nil && !rt.bodyOptional()}
 		for _, p := range rt.query {
 			row.List = row.List || p.name == "cursor"
 		}
