@@ -72,7 +72,8 @@ func TestTheGateLetsOneRequestThrough(t *testing.T) {
 	if n, err := first.Write(request); n != 0 || !errors.Is(err, errNoRequest) {
 		t.Errorf("between attempts: %d, %v", n, err)
 	}
-	l := &link{wire: second, conn: second}
+	l := newLink(poolKey{}, second)
+	l.speaker = &http1{link: l}
 	if err := send(l, &message{bytes: request}, g); !errors.Is(err, errSecond) {
 		t.Errorf("handed over a second time: %v", err)
 	}
