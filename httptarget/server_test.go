@@ -35,6 +35,7 @@ const patience = 20 * time.Second
 type target struct {
 	listener net.Listener
 	tls      *tls.Config
+	below    func(*net.TCPConn) net.Conn
 	handle   func(*peer)
 	group    sync.WaitGroup
 	done     chan struct{} // closed when the target ends
@@ -138,11 +139,17 @@ func answer(status int, body string, headers ...string) string {
 // serve starts a target; its end waits for every connection's.
 func serve(t testing.TB, config *tls.Config, handle func(*peer)) *target {
 	t.Helper()
+	return serveOver(t, config, func(c *net.TCPConn) net.Conn { return c }, handle)
+}
+
+// serveOver is serve with something between the socket and TLS.
+func serveOver(t testing.TB, config *tls.Config, below func(*net.TCPConn) net.Conn, handle func(*peer)) *target {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &target{listener: l, tls: config, handle: handle, done: make(chan struct{})}
+	s := &target{listener: l, tls: config, below: below, handle: handle, done: make(chan struct{})}
 	s.group.Go(s.accept)
 	t.Cleanup(s.stop)
 	return s
@@ -154,9 +161,9 @@ func (s *target) accept() {
 		if err != nil {
 			return
 		}
-		p := &peer{Conn: conn, raw: conn.(*net.TCPConn), done: s.done}
+		p := &peer{Conn: s.below(conn.(*net.TCPConn)), raw: conn.(*net.TCPConn), done: s.done}
 		if s.tls != nil {
-			p.Conn = tls.Server(conn, s.tls)
+			p.Conn = tls.Server(p.Conn, s.tls)
 			if s.tls.NextProtos[0] == "h2" {
 				p.frames = newTally()
 			}
@@ -166,10 +173,17 @@ func (s *target) accept() {
 		p.number = len(s.peers)
 		s.peers = append(s.peers, p)
 		s.mu.Unlock()
+		shaken, _ := p.Conn.(interface{ handshakeOver() })
+		if secure, ok := p.Conn.(*tls.Conn); ok {
+			shaken, _ = secure.NetConn().(interface{ handshakeOver() })
+		}
 		s.group.Go(func() {
 			defer func() { _ = conn.Close() }()
 			if secure, ok := p.Conn.(*tls.Conn); ok && secure.Handshake() != nil {
 				return
+			}
+			if shaken != nil {
+				shaken.handshakeOver()
 			}
 			s.handle(p)
 			if secure, ok := p.Conn.(*tls.Conn); ok {
