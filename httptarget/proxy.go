@@ -121,7 +121,7 @@ func (d *dialer) tunnel(whole, part context.Context, w *wire, e endpoint) *failu
 		return why
 	}
 	switch {
-	case errors.Is(err, errLongHead), errors.Is(err, errNotHTTP), err == nil && (status == 0 || reader.Buffered() > 0):
+	case errors.Is(err, errLongHead), errors.Is(err, errNotHTTP), err == nil && (status == 0 || status <= 299 && status >= 200 && reader.Buffered() > 0):
 		return failf(failConnect, "the proxy's answer cannot be read")
 	case err != nil:
 		return failf(failConnect, "the proxy makes no connection to %s: %s", e.host, broken(err))
