@@ -46,6 +46,9 @@ func (h *http1) answer(method string) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if status := statusOf(h.last); status == 0 || status != answer.StatusCode {
+		return nil, errNotHTTP // 000 and 099 are three digits and no status
+	}
 	h.ends = answer.Close
 	return answer, nil
 }

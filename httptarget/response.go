@@ -104,6 +104,7 @@ func (s *seen) headless(ctx, part context.Context, limit time.Duration, err erro
 		s.failure = failf(failProtocol, "the target does not keep to HTTP/2: %s", rude)
 	case errors.As(err, &word):
 		s.failure, s.broke, s.told = failf(failNoAnswer, "the request has no answer: %s", word), true, true
+		s.older = word.code == codeHTTP1
 	case why != nil:
 		s.failure = why
 	case s.status != 0:
