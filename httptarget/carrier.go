@@ -168,6 +168,9 @@ func (c *Carrier) Carry(ctx context.Context, d onefold.Dispatch) onefold.Exchang
 	}
 	x := s.exchange(&d, newRedactor(cred))
 	x.Evidence.Took = c.options.Clock() - started
+	if c.options.Now != nil {
+		x.Evidence.SeenAt = c.options.Now()
+	}
 	return x
 }
 

@@ -25,6 +25,8 @@ type cutter struct {
 // totals are what passed over a socket, counted as in and out are.
 type totals struct{ in, out atomic.Int64 }
 
+func (t *totals) both() [2]int { return [2]int{int(t.in.Load()), int(t.out.Load())} }
+
 func (c *cutter) handshakeOver() { c.shaken.Store(true) }
 
 func (c *cutter) cut() error {
@@ -60,16 +62,29 @@ func (c *cutter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// cutAt makes one write at a target whose socket breaks as said, holds the
-// report against what the target saw, and returns both.
-func cutAt(t *testing.T, config *tls.Config, change carrierChange, handle func(*peer), in, out int, resets bool) (x onefold.Exchange, sent int, passed *totals) {
+// cutting is a target that is cut, at one byte in each run.
+type cutting struct {
+	config *tls.Config
+	change carrierChange
+	handle func(*peer)
+	warmed bool // the write takes a connection that a look-up used before
+}
+
+// at makes one write while the target's socket breaks as said, and holds the
+// report against what the target saw. It returns the report, how many bytes of
+// the request came, and what passed over the socket: before the write, and in all.
+func (v *cutting) at(t *testing.T, in, out int, resets bool) (x onefold.Exchange, size int, before, passed [2]int) {
 	t.Helper()
-	passed = &totals{}
-	s := serveOver(t, config, func(c *net.TCPConn) net.Conn {
-		return &cutter{TCPConn: c, resets: resets, in: in, out: out, totals: passed}
-	}, handle)
-	c := carrier(t, change)
-	x = c.Carry(t.Context(), write(s.url(), true, body(20), key("Idempotency-Key")))
+	sum := &totals{}
+	s := serveOver(t, v.config, func(c *net.TCPConn) net.Conn {
+		return &cutter{TCPConn: c, resets: resets, in: in, out: out, totals: sum}
+	}, v.handle)
+	c := carrier(t, v.change)
+	if v.warmed {
+		warm(t, c, s.url())
+		before = sum.both()
+	}
+	x = c.Carry(t.Context(), write(s.url(), !v.warmed, body(20), key("Idempotency-Key")))
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
@@ -87,59 +102,57 @@ func cutAt(t *testing.T, config *tls.Config, change carrierChange, handle func(*
 	case x.Complete && (x.Status != http.StatusCreated || string(x.Body) != `{"id":"B-1"}`):
 		t.Errorf("cut at %d/%d: status %d, body %q", in, out, x.Status, x.Body)
 	}
-	return x, size, passed
+	return x, size, before, sum.both()
 }
 
 // A break after every byte that crosses the wire, in the middle of records as
 // well as between them, from the handshake's first byte to the last of the
-// answer, by a reset and by an end without a word: one request at most, "nothing
-// was sent" only where not a byte of it came, and no answer that is called whole
-// before it is.
+// answer, by a reset and by an end without a word, on a new connection and on a
+// used one: one request at most, "nothing was sent" only where not a byte of it
+// came, and no answer that is called whole before it is.
 //
 // Proves: M11
 func TestABreakAtEveryByteOfTheWire(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
-	answers2 := speaks(heardAll(func(k *talk) { k.answer(201, `{"id":"B-1"}`) }))
-	for _, v := range []struct {
-		name   string
-		config *tls.Config
-		handle func(*peer)
-	}{
-		{"HTTP/1.1 over TCP", nil, whenRead(func(p *peer) { p.say(created) })},
-		{"HTTP/1.1 over TLS", ca.server(t, nil), whenRead(func(p *peer) { p.say(created) })},
-		{"HTTP/2 over TLS", ca.http2Only(t), answers2},
+	says := whenRead(func(p *peer) { p.say(created) })
+	says2 := heardAll(func(k *talk) { k.answer(201, `{"id":"B-1"}`) })
+	for name, v := range map[string]cutting{
+		"HTTP/1.1 over TCP":       {handle: says},
+		"HTTP/1.1 over TCP, used": {handle: afterWarmth(says), warmed: true},
+		"HTTP/1.1 over TLS":       {config: ca.server(t, nil), handle: says},
+		"HTTP/1.1 over TLS, used": {config: ca.server(t, nil), handle: afterWarmth(says), warmed: true},
+		"HTTP/2 over TLS":         {config: ca.http2Only(t), handle: speaks(says2)},
+		"HTTP/2 over TLS, used":   {config: ca.http2Only(t), handle: speaks(afterWarmth2(says2)), warmed: true},
 	} {
-		t.Run(v.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x, sent, whole := cutAt(t, v.config, trusting(ca.pool), v.handle, -1, -1, false)
-			if !x.Complete || sent < 100 || whole.out.Load() < 50 {
-				t.Fatalf("uncut: status %d, failure %q: %s; %d bytes sent, %d answered", x.Status, x.Failure, x.Detail, sent, whole.out.Load())
+			v.change = trusting(ca.pool)
+			x, sent, before, whole := v.at(t, -1, -1, false)
+			if !x.Complete || sent < 100 || whole[1]-before[1] < 50 {
+				t.Fatalf("uncut: status %d, failure %q: %s; %d bytes sent, %v of %v", x.Status, x.Failure, x.Detail, sent, before, whole)
 			}
 			doubts, certain := 0, 0
 			// The handshake's bytes are many and alike: every 53rd of them will do.
-			for n, step := 0, 53; n < int(whole.in.Load()); n += step {
-				if n >= int(whole.in.Load())-sent-200 {
+			for n, step := before[0], 53; n < whole[0]; n += step {
+				if n >= whole[0]-sent-200 {
 					step = 1
 				}
-				switch x, _, _ := cutAt(t, v.config, trusting(ca.pool), v.handle, n, -1, n%2 == 0); {
+				switch x, _, _, _ := v.at(t, n, -1, n%2 == 0); {
 				case x.NotSent:
 					certain++
 				case !x.Complete:
 					doubts++
 				}
 			}
-			if doubts == 0 || v.config != nil && certain == 0 {
+			if doubts == 0 || v.config != nil && !v.warmed && certain == 0 {
 				t.Errorf("%d doubts, %d times nothing sent: it tested nothing", doubts, certain)
 			}
-			for n := range int(whole.out.Load()) {
-				x, size, _ := cutAt(t, v.config, trusting(ca.pool), v.handle, -1, n, n%2 == 0)
-				if size > 0 && x.NotSent {
-					t.Errorf("answer cut at %d: nothing sent, it says", n)
-				}
+			for n := before[1]; n < whole[1]; n++ {
+				x, size, _, _ := v.at(t, -1, n, n%2 == 0)
 				// TLS's and HTTP/2's farewells come behind an answer that is whole.
-				if size > 0 && x.Complete && v.config == nil {
-					t.Errorf("answer cut at %d of %d: called whole", n, whole.out.Load())
+				if size > 0 && (x.NotSent || x.Complete && v.config == nil) {
+					t.Errorf("answer cut at %d of %d: NotSent %v, complete %v", n, whole[1], x.NotSent, x.Complete)
 				}
 			}
 		})

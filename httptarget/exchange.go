@@ -152,6 +152,9 @@ func (s *seen) exchange(d *onefold.Dispatch, r *redactor) onefold.Exchange {
 	x := onefold.Exchange{
 		NotSent: s.notSent, Status: s.status, Body: s.body, Complete: s.complete, Headers: r.headers(s.headers),
 	}
+	if len(r.inner) > 0 {
+		x.Redact = r.known
+	}
 	if s.failure != nil {
 		x.Failure, x.Detail = s.failure.word, r.line(s.failure.detail)
 	}

@@ -90,6 +90,10 @@ var card = regexp.MustCompile(`\b\d(?:[ -]?\d){12,18}\b`)
 type redactor struct {
 	secrets [][]byte // longest first
 	inner   []string // those that may be looked for in headers
+	// escaped finds the secrets where some of their characters are written as
+	// escapes, which no list of spellings covers; it is made when a text has any.
+	plain   []string
+	escaped []*regexp.Regexp
 }
 
 // newRedactor makes the redactor for an exchange's credential.
@@ -104,7 +108,11 @@ func newRedactor(cred *credential) *redactor {
 		}
 	}
 	for _, v := range slices.Concat(cred.values, cred.derived) {
-		for _, form := range spellings(string(v.Reveal())) {
+		secret := string(v.Reveal())
+		if len(secret) >= minHeaderSecret {
+			r.plain = append(r.plain, secret)
+		}
+		for _, form := range spellings(secret) {
 			add(form)
 		}
 	}
@@ -134,11 +142,52 @@ func spellings(s string) []string {
 	}
 }
 
+// unescaped blots out secrets any of whose characters are written as an escape
+// of JSON, of a URL or of HTML.
+func (r *redactor) unescaped(b []byte) []byte {
+	if len(r.plain) == 0 || !bytes.ContainsAny(b, `\%&`) {
+		return b
+	}
+	if r.escaped == nil {
+		for _, s := range r.plain {
+			r.escaped = append(r.escaped, anyEscape(s))
+		}
+	}
+	for _, p := range r.escaped {
+		b = p.ReplaceAll(b, []byte(blot))
+	}
+	return b
+}
+
+// anyEscape matches a text whichever of its bytes are escaped.
+func anyEscape(s string) *regexp.Regexp {
+	var p strings.Builder
+	for _, c := range []byte(s) {
+		literal := regexp.QuoteMeta(string(rune(c)))
+		if c >= utf8.RuneSelf {
+			literal = fmt.Sprintf(`\x{%x}`, c)
+		}
+		fmt.Fprintf(&p, `(?:%s|\\%s|(?i:\\u00%02x|%%%02x|&#x0*%x;)|&#0*%d;)`, literal, literal, c, c, c, c)
+	}
+	return regexp.MustCompile(p.String())
+}
+
+// known blots the exchange's own secrets out of a short text of the target's
+// that is kept for its meaning, such as a reference: what merely looks like a
+// credential stays.
+func (r *redactor) known(text string) string {
+	for _, s := range r.inner {
+		text = strings.ReplaceAll(text, s, blot)
+	}
+	return string(r.unescaped([]byte(text)))
+}
+
 // text blots secrets and suspects out of a text.
 func (r *redactor) text(b []byte) string {
 	for _, s := range r.secrets {
 		b = bytes.ReplaceAll(b, s, []byte(blot))
 	}
+	b = r.unescaped(b)
 	text := strings.ToValidUTF8(string(b), "\uFFFD")
 	lower := strings.ToLower(text)
 	for _, s := range suspects {
@@ -207,6 +256,7 @@ func (r *redactor) excerpt(body []byte) string {
 	for _, s := range r.secrets {
 		body = bytes.ReplaceAll(body, s, []byte(blot))
 	}
+	body = r.unescaped(body)
 	if len(body) > excerptWindow {
 		// A credential that the cut went through may no longer look like one.
 		body = bytes.TrimRightFunc(body[:excerptWindow], func(c rune) bool {
