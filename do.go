@@ -50,7 +50,12 @@ const maxRefusedLeases = 3
 // A context that ends while Write is out ends nothing but the waiting: Write sees
 // it, what it then reports is recorded under a context of its own, and the
 // operation is returned. Do never returns a context's error for an operation that
-// exists.
+// exists. What Write reported is not let go because the store cannot be reached:
+// Do goes on trying while the context lasts, and a lease longer.
+//
+// Do keeps to no limits in flight or per second, which are a runner's; it is as
+// concurrent as its callers. Where a runner has functions for the same target,
+// whoever leases first carries the operation.
 func (l *Ledger) Do(ctx context.Context, s Submission, steps Steps) (Operation, error) {
 	if steps.Write == nil {
 		return Operation{}, &Error{Code: CodeMemberInvalid, Pointer: "/write", Message: "Do needs a Write function"}
