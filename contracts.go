@@ -242,6 +242,9 @@ type Exchange struct {
 	// Evidence is the transport's part of the evidence: allow-listed headers,
 	// redacted excerpt, digest, counts, time.
 	Evidence Evidence
+	// Redact blots the secrets of this exchange out of a text that the target
+	// wrote, for whatever of its answer is kept; nil where there are none.
+	Redact func(string) string `json:"-"`
 	// Wrote and Found are what a Go function reported, of a write and of a look-up;
 	// nil where it reported nothing, and for every other carrier.
 	Wrote *WriteReport

@@ -231,5 +231,13 @@ func (w *Worker) judge(t *task, request []byte, x *Exchange, attempt string) (a 
 			e.Kind, e.Asserts = EvidenceTransport, AssertsNothing
 		}
 	}()
-	return t.binding.Judge(&t.op, request, x, t.op.Clean(attempt))
+	a, e = t.binding.Judge(&t.op, request, x, t.op.Clean(attempt))
+	if x.Redact != nil {
+		for _, text := range []*string{&a.Reference, &a.Code, &a.Detail, &a.TargetRequestID} {
+			*text = x.Redact(*text)
+		}
+		redactMismatches(a.Differs, x.Redact)
+		redactEvidence(&e, x.Redact)
+	}
+	return a, e
 }

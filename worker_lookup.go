@@ -42,5 +42,25 @@ func (w *Worker) judgeLookup(t *task, request []byte, x *Exchange) (l LookupOutc
 			e.Kind, e.Asserts = EvidenceLookup, AssertsNothing
 		}
 	}()
-	return t.binding.JudgeLookup(&t.op, request, x)
+	l, e = t.binding.JudgeLookup(&t.op, request, x)
+	if x.Redact != nil {
+		l.Reference, l.Detail = x.Redact(l.Reference), x.Redact(l.Detail)
+		redactMismatches(l.Differs, x.Redact)
+		redactEvidence(&e, x.Redact)
+	}
+	return l, e
+}
+
+// redactEvidence blots secrets out of what is kept of an answer: a target that
+// echoes a credential must not put it into the ledger. The transport has done so
+// for its own part.
+func redactEvidence(e *Evidence, redact func(string) string) {
+	e.Reference, e.Detail = redact(e.Reference), redact(e.Detail)
+	redactMismatches(e.Mismatches, redact)
+}
+
+func redactMismatches(ms []Mismatch, redact func(string) string) {
+	for i := range ms {
+		ms[i].Found = redact(ms[i].Found)
+	}
 }

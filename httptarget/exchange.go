@@ -64,7 +64,7 @@ func (c *Carrier) exchangeOver(ctx context.Context, l *link, m *message, g *gate
 		l.kill()
 	}
 	close(settled)
-	<-kept
+	s.again = rest(l, kept) && s.again
 	s.out, s.in = g.handed.Load(), l.wire.received.Load()
 	if !g.spent() {
 		s = unsent(ctx, g, s)
@@ -107,13 +107,28 @@ func finish(l *link, s *seen, wrote <-chan error) error {
 	return <-wrote
 }
 
+// rest waits for the last of the upkeep, and says whether it went out. A target
+// that does not take it does not hold up its answer.
+func rest(l *link, kept <-chan struct{}) bool {
+	timer := time.NewTimer(lastBytes)
+	defer timer.Stop()
+	select {
+	case <-kept:
+		return true
+	case <-timer.C:
+	}
+	l.kill()
+	<-kept
+	return false
+}
+
 // unsent says why nothing was sent. The connection counted that the kernel
 // took no byte; what came in all the same was no answer to this request.
 func unsent(ctx context.Context, g *gate, s *seen) *seen {
 	out := &seen{notSent: true, in: s.in}
 	switch why := g.why(); {
 	case errors.Is(why, errNotNow):
-		out.failure = failf(failDeadline, "the attempt's deadline was over before its first byte")
+		out.failure = failf(failDeadline, "stopped just before the first byte: its lease or a deadline was over, or it was withdrawn or barred")
 	case ctx.Err() != nil:
 		out.failure = ended(ctx, whereSend)
 	case errors.Is(why, errStale):
