@@ -187,8 +187,8 @@ func (c *call) readBody(w http.ResponseWriter) ([]byte, error) {
 	limit := c.route.maxBody(c.server)
 	tooLarge := &onefold.Error{Code: onefold.CodeTooLarge, Message: "the body has at most " + strconv.Itoa(limit) + " bytes"}
 	if c.r.ContentLength > int64(limit) {
-		// Nothing of the body is read, not even to throw it away.
 		w.Header().Set("Connection", "close")
+		c.discard(w)
 		return nil, tooLarge
 	}
 	if c.r.ContentLength == 0 {
@@ -199,12 +199,32 @@ func (c *call) readBody(w http.ResponseWriter) ([]byte, error) {
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, c.r.Body, int64(limit)))
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		c.discard(w)
 		return nil, tooLarge
 	}
 	if err != nil {
 		return nil, &bodyError{cause: err}
 	}
 	return raw, nil
+}
+
+// What is read of a body that is too long, only to be thrown away: most clients
+// write all of it before they read an answer, and a connection that is closed on
+// them hides the refusal behind a broken pipe. Longer ones are not waited for.
+const (
+	maxDiscard     = 8 << 20
+	discardTimeout = 2 * time.Second
+)
+
+// discard lets a client that sends too much come to the end of it.
+func (c *call) discard(w http.ResponseWriter) {
+	if c.r.ContentLength > maxDiscard {
+		return
+	}
+	if err := http.NewResponseController(w).SetReadDeadline(c.server.cfg.Now().Add(discardTimeout)); err != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, c.r.Body, maxDiscard)
 }
 
 // bodyError is a body that did not arrive whole; there is seldom anybody left to

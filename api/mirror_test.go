@@ -140,7 +140,10 @@ func (s *side) everything(h *house) string {
 		if row.Method != http.MethodGet || row.Roles == nil {
 			continue
 		}
-		for _, op := range []onefold.Operation{s.uncertain, s.held} {
+		for i, op := range []onefold.Operation{s.uncertain, s.held} {
+			if i > 0 && !strings.Contains(row.Path, "{id}") {
+				continue // it has been read
+			}
 			answer := s.call(h, row, mirror{}, op.ID, s.workspace+"-erp", op.Version, "")
 			fmt.Fprintln(&out, row.Path, answer.status, requestID.ReplaceAllString(string(answer.raw), ""))
 		}
@@ -175,7 +178,10 @@ func TestEveryRouteKeepsWorkspacesApart(t *testing.T) {
 		for _, pair := range [][2]*side{{acme, umbrella}, {umbrella, acme}} {
 			me, other := pair[0], pair[1]
 			mine, theirs := me.subject(m), other.subject(m)
-			before := other.everything(h)
+			before := ""
+			if row.Method != http.MethodGet {
+				before = other.everything(h)
+			}
 			if strings.Contains(row.Path, "{id}") || strings.Contains(row.Path, "{name}") || strings.Contains(row.Path, "{connection}") {
 				ask := func(id, name string) string {
 					answer := me.call(h, row, m, id, name, mine.Version, "")
@@ -206,6 +212,9 @@ func TestEveryRouteKeepsWorkspacesApart(t *testing.T) {
 			}
 			if row.Roles != nil {
 				me.shows(t, other, answer)
+			}
+			if row.Method == http.MethodGet {
+				continue
 			}
 			if after := other.everything(h); after != before {
 				t.Errorf("a call of %s changed what %s reads:\n%s\n%s", me.workspace, other.workspace, before, after)
