@@ -254,3 +254,31 @@ func TestActionsAreStrict(t *testing.T) {
 		t.Errorf("a refused action changed the operation: %s", op.raw)
 	}
 }
+
+// A client that writes its whole body before it reads gets the refusal, not a
+// broken pipe.
+func TestATooLongBodyIsRefusedToClientsThatWriteFirst(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	token := h.token("acme", onefold.RoleSubmit)
+	for _, head := range []string{"Content-Length: 3145728\r\n", "Transfer-Encoding: chunked\r\n"} {
+		connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(h.url, "http://"))
+		h.must(err)
+		_, err = fmt.Fprintf(connection, "POST /v1/operations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nIdempotency-Key: k\r\nContent-Type: application/json\r\n%s\r\n", token, head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := strings.Repeat(" ", 3<<20)
+		if strings.HasPrefix(head, "Transfer") {
+			part = fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(part), part)
+		}
+		if _, err := io.WriteString(connection, part); err != nil {
+			t.Errorf("%s: the body could not be written: %v", strings.TrimSpace(head), err)
+		}
+		line, err := bufio.NewReader(connection).ReadString('\n')
+		if err != nil || !strings.Contains(line, " 413 ") {
+			t.Errorf("%s: %q, %v", strings.TrimSpace(head), line, err)
+		}
+		_ = connection.Close()
+	}
+}

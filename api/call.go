@@ -218,7 +218,7 @@ const (
 
 // discard lets a client that sends too much come to the end of it.
 func (c *call) discard(w http.ResponseWriter) {
-	if c.r.ContentLength > maxDiscard {
+	if c.r.ContentLength > maxDiscard || c.r.Header.Get("Expect") != "" {
 		return
 	}
 	if err := http.NewResponseController(w).SetReadDeadline(c.server.cfg.Now().Add(discardTimeout)); err != nil {
