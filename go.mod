@@ -3,6 +3,7 @@ module github.com/onefold-dev/onefold
 go 1.26.0
 
 require (
+	cel.dev/cel-go v0.33.2 // indirect
 	github.com/cockroachdb/apd/v3 v3.2.3 // indirect
 	github.com/danielgtaylor/huma/v2 v2.37.2 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect

@@ -46,6 +46,8 @@ type profile struct {
 	concurrent   bool   // the target serializes repeats
 	holds        []HoldReason
 	unscheduled  bool // nothing is due: a person has it
+	doubt        DoubtReason
+	awaited      time.Duration // until when, from dawn, the target has to finish what it accepted
 }
 
 func (s *scene) policy() *Policy {
@@ -61,6 +63,9 @@ func (s *scene) policy() *Policy {
 	}
 	if s.noReplay {
 		p.Window = time.Hour
+	}
+	if s.awaited != 0 {
+		p.PollEvery, p.PollWithin = time.Minute, 5*time.Hour
 	}
 	return p
 }
@@ -171,6 +176,12 @@ func (s *scene) open(op *Operation) {
 	case Uncertain:
 		op.Doubt = &Doubt{Reason: DoubtNoAnswer, Since: *at(time.Hour)}
 		op.Reconcile = Budget{Spent: 1, Since: at(time.Hour)}
+		if s.doubt != "" {
+			op.Doubt.Reason = s.doubt
+		}
+		if s.doubt == DoubtAccepted && s.awaited != 0 {
+			op.Accepted = &Acceptance{At: *at(time.Hour), Until: *at(s.awaited)}
+		}
 	}
 	for i, reason := range s.holds {
 		id := fmt.Sprintf("rev_hold_%d", i)
@@ -225,7 +236,7 @@ func profiles(state State) []profile {
 		{lease: "over", spent: "count", deadline: "ahead"},
 		{lease: "live", spent: "time", reject: true, absence: true},
 		{lease: "live", absence: true, noReplay: true, deadline: "past"},
-		{lease: "live", paused: true, concurrent: true, inconclusive: true},
+		{lease: "live", paused: true, concurrent: true, inconclusive: true, awaited: time.Hour},
 		{lease: "over", spent: "count", reject: true, contradicted: true, absence: true},
 	}
 	if state == Attempting {
@@ -233,7 +244,11 @@ func profiles(state State) []profile {
 	}
 	ps = append(ps, profile{}, profile{deadline: "past"}, profile{early: true, lease: "live"}, profile{concurrent: true, absence: true})
 	if state == Uncertain {
-		return append(ps, profile{holds: []HoldReason{HoldApproval}, lease: "live"}, profile{unscheduled: true, contradicted: true})
+		return append(
+			ps, profile{holds: []HoldReason{HoldApproval}, lease: "live"}, profile{unscheduled: true, contradicted: true},
+			profile{doubt: DoubtExists, lease: "live"}, profile{doubt: DoubtExists, lease: "live", spent: "count", absence: true},
+			profile{doubt: DoubtAccepted, awaited: 8 * time.Hour, lease: "live"}, profile{doubt: DoubtAccepted, awaited: 5 * time.Hour, inconclusive: true},
+		)
 	}
 	// No operation is prepared once an effect contradicted its absence.
 	ps = slices.DeleteFunc(ps, func(p profile) bool { return p.contradicted })

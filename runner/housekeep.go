@@ -12,7 +12,8 @@ import (
 const perScan = 256
 
 // housekeep looks after what time alone changes: expired leases, silent
-// attempts, passed start deadlines, reviews that nobody took up. Expiry is found
+// attempts, passed start deadlines, agreed times that are over, reviews that
+// nobody took up. Expiry is found
 // by scanning states (M10).
 func (r *Runner) housekeep(ctx context.Context) {
 	ticker := time.NewTicker(r.cfg.Scan)
@@ -81,6 +82,9 @@ func overdueEvents(op *onefold.Operation, now time.Time) []onefold.Event {
 	}
 	if !op.Settled() && past(op.StartDeadline) && !op.IsBarred(onefold.BarPastDeadline) {
 		events = append(events, onefold.Event{Kind: onefold.EventDeadlinePassed})
+	}
+	if op.AwaitedAsAgreed() && !op.Accepted.Until.After(now) {
+		events = append(events, onefold.Event{Kind: onefold.EventAgreedTimeOver})
 	}
 	for i := range op.Reviews {
 		if rev := &op.Reviews[i]; rev.Status == onefold.ReviewOpen && rev.EscalatedAt == nil && past(rev.EscalateAt) {
