@@ -53,8 +53,8 @@ func (e *explanation) story() string {
 		return fmt.Sprintf("%s at %s is done, confirmed by %s at %s; the target's reference is %s.",
 			op.Capability, op.Connection, learntWords(op.Result), clock(op.Result.At), op.Result.Reference)
 	case Rejected:
-		return fmt.Sprintf("%s at %s was not done: rejected (%s) at %s. No effect exists, and none will be tried.",
-			op.Capability, op.Connection, op.Rejection.Code, clock(op.Rejection.At))
+		return fmt.Sprintf("%s at %s was not done: rejected (%s) at %s.%s",
+			op.Capability, op.Connection, op.Rejection.Code, clock(op.Rejection.At), e.noEffect("No effect exists, and none will be tried."))
 	case Canceled:
 		return e.canceledStory()
 	}
@@ -74,11 +74,19 @@ func (e *explanation) canceledStory() string {
 	if e.op.SettledAt != nil {
 		at = " at " + clock(*e.op.SettledAt)
 	}
-	story := fmt.Sprintf("%s was withdrawn%s. No effect exists, and nothing will be sent.", e.what(), at)
+	story := fmt.Sprintf("%s was withdrawn%s.%s", e.what(), at, e.noEffect("No effect exists, and nothing will be sent."))
 	if e.op.KeyReleased {
 		story += " Its key was released and may be used again."
 	}
 	return story
+}
+
+// noEffect is a claim that holds only while nothing contradicts it.
+func (e *explanation) noEffect(claim string) string {
+	if e.op.Contradicted {
+		return " Nothing is sent for it again."
+	}
+	return " " + claim
 }
 
 func (e *explanation) doubtStory() string {
@@ -187,7 +195,11 @@ func (e *explanation) known() []string {
 				proven++
 			}
 		}
-		out = append(out, fmt.Sprintf("It was sent %s under one identity; %d of the tries are proven without effect.", times(len(op.Attempts)), proven))
+		sent := "It was sent " + times(len(op.Attempts)) + " under one identity"
+		if proven > 0 {
+			sent += fmt.Sprintf("; %d of the tries are proven without effect", proven)
+		}
+		out = append(out, sent+".")
 	}
 	for _, b := range op.Barred {
 		out = append(out, barWords(b))

@@ -27,8 +27,9 @@ func (s *step) foundPredates() bool {
 // existsClean: the target says that the record exists, though no attempt of this
 // operation can have made it (M11b).
 func (s *step) existsClean() bool {
+	exists := s.doubted == DoubtExists || s.op.Doubt != nil && s.op.Doubt.Reason == DoubtExists
 	n := len(s.op.Attempts)
-	return s.op.Doubt != nil && s.op.Doubt.Reason == DoubtExists && n > 0 && s.op.Clean(s.op.Attempts[n-1].ID)
+	return exists && n > 0 && s.op.Clean(s.op.Attempts[n-1].ID)
 }
 
 // adopting: that record carries our own derived identity or reference, so that

@@ -341,9 +341,10 @@ func (s *Standing) NewKeySafe() bool {
 }
 
 // KeyExpiresAt is when the caller key stops being honoured: nil until the
-// operation is settled (I26).
+// operation is settled (I26), and while it is contradicted, in review or an
+// attempt of it is open (I28).
 func (o *Operation) KeyExpiresAt() *time.Time {
-	if o.SettledAt == nil || o.KeyRetention <= 0 {
+	if o.SettledAt == nil || o.KeyRetention <= 0 || o.Live() {
 		return nil
 	}
 	at := *o.SettledAt

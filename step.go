@@ -15,6 +15,8 @@ type step struct {
 	rule    *Transition
 	effects []Effect
 	detail  string // for the timeline
+	// doubted is the doubt that a settlement ends.
+	doubted DoubtReason
 	// reviewed tells that this step opened a review; it is the last one.
 	reviewed bool
 	// incident tells that in this step a wait stopped being as agreed.
@@ -59,7 +61,10 @@ func (s *step) move(to State) {
 	if !to.Terminal() {
 		return
 	}
-	s.op.Lease, s.op.Due, s.op.Holds = nil, nil, nil
+	if s.op.Doubt != nil {
+		s.doubted = s.op.Doubt.Reason
+	}
+	s.op.Lease, s.op.Due, s.op.Holds, s.op.Doubt, s.op.Accepted = nil, nil, nil, nil, nil
 	s.op.Next = NextNone
 	at := s.now
 	s.op.SettledAt = &at
@@ -75,9 +80,6 @@ func (s *step) settle(decision string) {
 // finish writes down what every step leaves behind: version, timeline, evidence
 // and word to the outside.
 func (s *step) finish() {
-	if s.op.Settled() { // not before: how a result was learnt depends on what the doubt was
-		s.op.Doubt, s.op.Accepted = nil, nil
-	}
 	// A review that opens is a change of fact, whatever row it opens in: decisions
 	// are made against a version. So is an agreed time that is over.
 	if !s.rule.Quiet || s.reviewed || s.incident {

@@ -251,11 +251,13 @@ func compareReviews(op, got *Operation, ev *Event, want *ruling) (wrong []string
 	return wrong
 }
 
-// facts are what is known of an operation, without leases and schedule.
+// facts are what is known of an operation, without leases and schedule. A clone
+// has nil where there is nothing.
 func facts(op *Operation) []any {
+	o := op.Clone()
 	return []any{
-		op.State, op.Barred, op.MaybeApplied, op.Contradicted, op.Holds, op.Reviews, op.Result, op.Rejection,
-		op.KeyReleased, op.Attempts, op.Doubt, op.Accepted,
+		o.State, o.Barred, o.MaybeApplied, o.Contradicted, o.Holds, o.Reviews, o.Result, o.Rejection,
+		o.KeyReleased, o.Attempts, o.Doubt, o.Accepted,
 	}
 }
 

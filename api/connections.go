@@ -105,6 +105,9 @@ func (s *Server) switchPause(ctx context.Context, c *call, name string, pause bo
 	} else {
 		changed, err = s.ledger.Store().ResumeConnection(ctx, ref, c.who.actor(), c.body.text("reason"))
 	}
+	if changed {
+		s.ledger.Kick()
+	}
 	return changed, unreachable(err)
 }
 

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,10 +197,18 @@ func (m *member) bounds() string {
 
 const instantHint = "is a time by RFC 3339 with an offset, such as 2026-11-29T14:03:07Z"
 
+// instantForm is RFC 3339 section 5.6 with at most nanoseconds and an offset of
+// less than a day: the standard library alone takes a comma, a one-digit hour and
+// an offset of any size.
+var instantForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
 // instant reads a time strictly by RFC 3339, in UTC.
 func instant(text string) (time.Time, bool) {
-	var t time.Time
-	if err := t.UnmarshalText([]byte(text)); err != nil || t.Year() < 1 {
+	if !instantForm.MatchString(text) {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(text))
+	if err != nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
 		return time.Time{}, false
 	}
 	return t.UTC(), true

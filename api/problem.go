@@ -157,6 +157,9 @@ func (c *call) describe(p *problemView, e *onefold.Error) {
 	case onefold.CodeStaleVersion:
 		p.Operation, p.Version = e.Operation, e.Version
 		c.changes(p)
+	case onefold.CodeOperationUnknown:
+		// Whatever is not there answers alike, whoever asks for what (I5).
+		p.Pointer, p.Reason, p.Detail, p.Hint = "", "", "there is no such operation", ""
 	case onefold.CodeKeyConflict, onefold.CodeBusinessDuplicate:
 		p.Operation = e.Operation
 	default:

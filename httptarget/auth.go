@@ -114,7 +114,8 @@ func (cred *credential) prepare() *failure {
 		sum := sha256.Sum256(pair.Certificate[0])
 		cred.certificate, cred.identity = &pair, hex.EncodeToString(sum[:])
 	}
-	if cred.header != "" && (!isToken(cred.header) || isFraming(cred.header)) {
+	sets := cred.header != "" || cred.auth.Scheme == schemeHeader
+	if sets && (!isToken(cred.header) || isFraming(cred.header)) {
 		return failf(failSecret, "the connection's credential is to stand in a header that cannot be sent")
 	}
 	return nil

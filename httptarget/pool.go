@@ -3,7 +3,9 @@ package httptarget
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -70,8 +72,7 @@ func (l *link) clean() bool {
 		}
 		var one [1]byte
 		n, err := secure.Read(one[:])
-		late, ok := err.(net.Error) //nolint:errorlint // TLS returns the connection's own error here
-		if n > 0 || !ok || !late.Timeout() || secure.SetReadDeadline(time.Time{}) != nil {
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || secure.SetReadDeadline(time.Time{}) != nil {
 			return false
 		}
 	}

@@ -25,13 +25,15 @@ const (
 	blot = "[redacted]"
 	// excerptWindow is how much of a body is looked at for its excerpt, in bytes:
 	// what is blotted makes room for what follows.
-	excerptWindow = 8 * onefold.MaxExcerpt
+	excerptWindow = 4 * onefold.MaxExcerpt
 	// maxHeaderValue bounds one header's value in evidence, in bytes.
 	maxHeaderValue = 256
 	// minHeaderSecret is the least length at which a secret is looked for in the
 	// headers that answers are judged by: a shorter one would be found in numbers
 	// that are none of its business, and change what the answer means.
 	minHeaderSecret = 8
+	// minCard is how many digits a card's number has at least.
+	minCard = 13
 )
 
 // evidenceHeaders are the fields that evidence keeps: what the answer is, what
@@ -43,17 +45,41 @@ var evidenceHeaders = []string{
 	"X-Idempotent-Replayed", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id",
 }
 
-// suspects look like credentials, whoever's they are. Where a pattern has a
-// group, the group stays.
-var suspects = []*regexp.Regexp{
-	regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
+// suspect is a pattern of what looks like a credential, whoever's it is. Where
+// the pattern has a group, the group stays. It is looked for only in a text
+// that has one of the words, in lower case: most answers have none.
+type suspect struct {
+	words   []string
+	pattern *regexp.Regexp
+}
+
+var suspects = []suspect{
+	{
+		[]string{"private key"},
+		regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
+	},
 	// A header line, as error pages repeat it.
-	regexp.MustCompile(`(?i)(\b(?:proxy-)?(?:authorization|cookie|set-cookie)2?\s*[:=]\s*)[^\s"'<][^\r\n"'<]*`),
+	{
+		[]string{"authorization", "cookie"},
+		regexp.MustCompile(`(?i)(\b(?:proxy-)?(?:authorization|cookie|set-cookie)2?\s*[:=]\s*)[^\s"'<][^\r\n"'<]*`),
+	},
 	// A member or parameter whose name says what it holds.
-	regexp.MustCompile(`(?i)(\b[\w.-]*(?:authorization|cookie|token|secret|passw(?:or)?d|passphrase|api[_-]?key|private[_-]?key|access[_-]?key|signature|session[_-]?id|cvv|cvc)["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|[^\s"',;&<>{}\[\]]+)`),
-	regexp.MustCompile(`(?i)(\b(?:bearer|basic|digest)\s+)[A-Za-z0-9._~+/=-]{6,}`),
-	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)*`),
-	regexp.MustCompile(`\b(?:sk|pk|rk|whsec)_[A-Za-z0-9_]{8,}|\bgh[pousr]_[A-Za-z0-9]{16,}|\bxox[a-z]-[A-Za-z0-9-]{8,}|\bA[KS]IA[0-9A-Z]{16}\b|\bAIza[A-Za-z0-9_-]{20,}`),
+	{
+		[]string{"authorization", "cookie", "token", "secret", "passw", "passphrase", "key", "signature", "session", "cvv", "cvc"},
+		regexp.MustCompile(`(?i)((?:authorization|cookie|token|secret|passw(?:or)?d|passphrase|api[_-]?key|private[_-]?key|access[_-]?key|signature|session[_-]?id|cvv|cvc)["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|[^\s"',;&<>{}\[\]]+)`),
+	},
+	{
+		[]string{"bearer", "basic", "digest"},
+		regexp.MustCompile(`(?i)(\b(?:bearer|basic|digest)\s+)[A-Za-z0-9._~+/=-]{6,}`),
+	},
+	{
+		[]string{"eyj"},
+		regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)*`),
+	},
+	{
+		[]string{"k_", "whsec_", "gh", "xox", "akia", "asia", "aiza"},
+		regexp.MustCompile(`\b(?:sk|pk|rk|whsec)_[A-Za-z0-9_]{8,}|\bgh[pousr]_[A-Za-z0-9]{16,}|\bxox[a-z]-[A-Za-z0-9-]{8,}|\bA[KS]IA[0-9A-Z]{16}\b|\bAIza[A-Za-z0-9_-]{20,}`),
+	},
 }
 
 // card is a run of digits that may be a card's number.
@@ -114,12 +140,19 @@ func (r *redactor) text(b []byte) string {
 		b = bytes.ReplaceAll(b, s, []byte(blot))
 	}
 	text := strings.ToValidUTF8(string(b), "\uFFFD")
-	for _, suspect := range suspects {
+	lower := strings.ToLower(text)
+	for _, s := range suspects {
+		if !slices.ContainsFunc(s.words, func(word string) bool { return strings.Contains(lower, word) }) {
+			continue
+		}
 		keep := ""
-		if suspect.NumSubexp() > 0 {
+		if s.pattern.NumSubexp() > 0 {
 			keep = "${1}"
 		}
-		text = suspect.ReplaceAllString(text, keep+blot)
+		text = s.pattern.ReplaceAllString(text, keep+blot)
+	}
+	if !hasDigits(text, minCard) {
+		return text
 	}
 	return card.ReplaceAllStringFunc(text, func(digits string) string {
 		if isCard(digits) {
@@ -127,6 +160,26 @@ func (r *redactor) text(b []byte) string {
 		}
 		return digits
 	})
+}
+
+// hasDigits says whether a text has so many digits with nothing but single
+// blanks and hyphens between them.
+func hasDigits(text string, n int) bool {
+	run, gap := 0, false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case '0' <= c && c <= '9':
+			if run++; run >= n {
+				return true
+			}
+			gap = false
+		case (c == ' ' || c == '-') && run > 0 && !gap:
+			gap = true
+		default:
+			run, gap = 0, false
+		}
+	}
+	return false
 }
 
 // isCard says whether digits carry the check digit of a card's number (Luhn).
@@ -145,7 +198,7 @@ func isCard(text string) bool {
 		sum += d
 		n++
 	}
-	return n >= 13 && sum%10 == 0
+	return n >= minCard && sum%10 == 0
 }
 
 // excerpt makes what is kept of a body: its beginning, blotted, as text of

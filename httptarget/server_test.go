@@ -33,11 +33,12 @@ const patience = 20 * time.Second
 // target is a server on a real socket that does with each connection what a
 // test says, and remembers every byte that reached it.
 type target struct {
-	t        *testing.T
 	listener net.Listener
 	tls      *tls.Config
 	handle   func(*peer)
 	group    sync.WaitGroup
+	done     chan struct{} // closed when the target ends
+	once     sync.Once
 
 	mu    sync.Mutex
 	peers []*peer
@@ -50,16 +51,30 @@ type peer struct {
 	raw    *net.TCPConn
 	number int
 	reader *bufio.Reader
+	done   chan struct{} // the target's
 
 	mu   sync.Mutex
-	seen bytes.Buffer
+	seen bytes.Buffer // the first keptBytes
+	// size counts all bytes, more the requests that began after those kept.
+	size, more int
 }
+
+// keptBytes is how much a target remembers word for word.
+const keptBytes = 64 << 10
+
+// mark is in every request line, and in no body.
+const mark = " HTTP/1.1\r\n"
 
 func (p *peer) Read(b []byte) (int, error) {
 	n, err := p.Conn.Read(b)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.seen.Write(b[:n])
+	p.size += n
+	if p.seen.Len() < keptBytes {
+		p.seen.Write(b[:n])
+	} else {
+		p.more += bytes.Count(b[:n], []byte(mark))
+	}
 	return n, err
 }
 
@@ -122,7 +137,7 @@ func serve(t *testing.T, config *tls.Config, handle func(*peer)) *target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &target{t: t, listener: l, tls: config, handle: handle}
+	s := &target{listener: l, tls: config, handle: handle, done: make(chan struct{})}
 	s.group.Go(s.accept)
 	t.Cleanup(s.stop)
 	return s
@@ -134,11 +149,11 @@ func (s *target) accept() {
 		if err != nil {
 			return
 		}
-		p := &peer{Conn: conn, raw: conn.(*net.TCPConn)}
+		p := &peer{Conn: conn, raw: conn.(*net.TCPConn), done: s.done}
 		if s.tls != nil {
 			p.Conn = tls.Server(conn, s.tls)
 		}
-		p.reader = bufio.NewReader(p)
+		p.reader = bufio.NewReaderSize(p, 64<<10)
 		s.mu.Lock()
 		p.number = len(s.peers)
 		s.peers = append(s.peers, p)
@@ -158,6 +173,7 @@ func (s *target) accept() {
 
 // stop ends the target: whatever is still being handled loses its connection.
 func (s *target) stop() {
+	s.once.Do(func() { close(s.done) })
 	_ = s.listener.Close()
 	s.mu.Lock()
 	for _, p := range s.peers {
@@ -181,14 +197,16 @@ func (s *target) seen() (requests, size int) {
 	defer s.mu.Unlock()
 	for _, p := range s.peers {
 		p.mu.Lock()
-		text := p.seen.String()
+		text, total, more := p.seen.String(), p.size, p.more
 		p.mu.Unlock()
 		for strings.HasPrefix(text, "GET /warm") {
+			before := len(text)
 			_, text, _ = strings.Cut(text, "\r\n\r\n")
+			total -= before - len(text)
 		}
-		size += len(text)
+		size += total
 		if text != "" {
-			requests += max(1, strings.Count(text, " HTTP/1.1\r\n"))
+			requests += max(1, strings.Count(text, mark)) + more
 		}
 	}
 	return requests, size

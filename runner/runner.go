@@ -96,6 +96,9 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 // runner holds the store, and nil after a drain. A runner runs once.
 func (r *Runner) Run(ctx context.Context) (err error) {
 	release, err := r.store.TakeRunner(ctx, r.cfg.Worker)
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil // asked to end before it had begun: there is nothing to drain
+	}
 	if err != nil {
 		return err
 	}

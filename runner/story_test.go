@@ -7,7 +7,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/internal/bootclock"
 	"github.com/onefold-dev/onefold/internal/rig"
+	"github.com/onefold-dev/onefold/runner"
 	"github.com/onefold-dev/onefold/sandbox"
 )
 
@@ -150,4 +152,26 @@ func TestNothingIsWrittenForAWithdrawnOperation(t *testing.T) {
 		t.Fatal("the released key still answers with the withdrawn operation")
 	}
 	agrees(t, r, again, 1, 1)
+}
+
+func TestARunnerThatIsEndedBeforeItBeganEndsWithoutAnError(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Options{Idle: true})
+	run, err := runner.New(r.Ledger, carrier{}, runner.Config{Worker: "short", Boot: bootclock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	if err := run.Run(ended); err != nil {
+		t.Errorf("ended before it began: %v, want nil as after a drain", err)
+	}
+	// The place is free for the next one.
+	release, err := r.Store.TakeRunner(context.Background(), "next")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
 }

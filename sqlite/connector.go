@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ErrSettings says that a connection does not have the settings on which
@@ -29,6 +30,8 @@ const (
 	checkpointPages = 8192
 	// logSizeLimit truncates a log that a long reader let grow.
 	logSizeLimit = 64 << 20
+	// connectEvery is how long to wait before opening a busy file again.
+	connectEvery = 5 * time.Millisecond
 	// writerCache and readerCache bound the page caches, in KiB.
 	writerCache = 32 << 10
 	readerCache = 4 << 10
@@ -78,6 +81,7 @@ type connector struct {
 	open     func(ctx context.Context) (driver.Conn, error)
 	driver   driver.Driver
 	settings []setting
+	timeout  time.Duration
 }
 
 func newConnector(opts *Options, settings []setting) (*connector, error) {
@@ -90,7 +94,7 @@ func newConnector(opts *Options, settings []setting) (*connector, error) {
 	if err := db.Close(); err != nil {
 		return nil, fmt.Errorf("sqlite: driver %q: %w", opts.Driver, err)
 	}
-	c := &connector{driver: d, settings: settings}
+	c := &connector{driver: d, settings: settings, timeout: opts.BusyTimeout}
 	c.open = func(context.Context) (driver.Conn, error) { return d.Open(dsn) }
 	if dc, ok := d.(driver.DriverContext); ok {
 		inner, err := dc.OpenConnector(dsn)
@@ -102,8 +106,30 @@ func newConnector(opts *Options, settings []setting) (*connector, error) {
 	return c, nil
 }
 
-// Connect implements driver.Connector.
+// Connect implements driver.Connector. SQLite does not wait for another
+// connection that switches a new file to a write-ahead log at the same moment,
+// whatever the busy time-out: such a refusal is tried again here.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	over := time.NewTimer(c.timeout)
+	defer over.Stop()
+	for {
+		conn, err := c.connect(ctx)
+		if err == nil || classify(err) != failureBusy {
+			return conn, err
+		}
+		again := time.NewTimer(connectEvery)
+		select {
+		case <-again.C:
+			continue
+		case <-over.C:
+		case <-ctx.Done():
+		}
+		again.Stop()
+		return nil, err
+	}
+}
+
+func (c *connector) connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.open(ctx)
 	if err != nil {
 		return nil, err

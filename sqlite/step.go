@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -52,6 +53,9 @@ func (s *session) apply(id string, ev onefold.Event, ifVersion int64, f *onefold
 		return onefold.Committed{}, stale(h)
 	}
 	now := s.store.now()
+	if again, err := s.deliveredBefore(h, ev.Evidence); again || err != nil {
+		return onefold.Committed{Operation: h.op, At: now}, err
+	}
 	ref := onefold.ConnectionRef{Workspace: h.op.Workspace, Connection: h.op.Connection}
 	c, err := s.connection(ref, false)
 	if err != nil {
@@ -81,6 +85,20 @@ func (s *session) apply(id string, ev onefold.Event, ifVersion int64, f *onefold
 	}
 	s.keep(changed)
 	return onefold.Committed{Operation: next, Effects: effects, At: now}, nil
+}
+
+// deliveredBefore tells whether evidence carries an event that its connection
+// has delivered before (M17).
+func (s *session) deliveredBefore(h *held, e *onefold.Evidence) (bool, error) {
+	if e == nil || e.SourceEventID == "" {
+		return false, nil
+	}
+	var one int
+	err := s.row("event.delivered", []any{h.connection, e.Source, e.SourceEventID}, &one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func stale(h *held) error {
@@ -238,10 +256,11 @@ func (s *session) effect(h *held, ev *onefold.Event, e *onefold.Effect, now time
 	case onefold.EffectReleaseClaim:
 		return s.releaseClaim(h, now)
 	case onefold.EffectPauseConnection:
-		reason := e.Detail
-		if reason == "" {
-			reason = ev.Reason
+		reason := cmp.Or(e.Detail, ev.Reason)
+		if reason == "" && ev.Evidence != nil {
+			reason = ev.Evidence.Detail
 		}
+		reason = cmp.Or(reason, "an answer said that the connection cannot be used")
 		ref := onefold.ConnectionRef{Workspace: h.op.Workspace, Connection: h.op.Connection}
 		_, err := s.pause(ref, ev.Actor, reason, now)
 		return err
@@ -263,6 +282,11 @@ func (s *session) insertEvidence(h *held, e *onefold.Evidence) error {
 	document, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("write evidence: %w", err)
+	}
+	if e.SourceEventID != "" {
+		if err := s.must("event.remember", h.connection, e.Source, e.SourceEventID); err != nil {
+			return err
+		}
 	}
 	return s.must("evidence.insert", h.num, e.ID, string(e.Kind), string(e.Asserts), nano(e.SeenAt), string(document))
 }

@@ -5,17 +5,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
 	_ "modernc.org/sqlite"
 
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/sqlite"
 	"github.com/onefold-dev/onefold/storetest"
 )
-
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
-}
 
 // subject opens an empty store in a folder of the test.
 func subject(t testing.TB, change ...func(*sqlite.Options)) *storetest.Subject {
@@ -50,11 +45,8 @@ func subject(t testing.TB, change ...func(*sqlite.Options)) *storetest.Subject {
 	return s
 }
 
-func TestSmoke(t *testing.T) {
-	s := subject(t)
-	op := s.Admit(t, "k1")
-	op = s.Ended(t, op.ID, onefold.OutcomeConfirmed, "B-1")
-	if op.State != onefold.Confirmed {
-		t.Fatal(op.State)
-	}
+// Proves: I1, I2, I3, I5, I7
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) *storetest.Subject { return subject(t) })
 }

@@ -43,6 +43,14 @@ func (c *Clock) Advance(d time.Duration) {
 // same in every run. It is safe for concurrent use.
 type IDs struct{ n atomic.Uint64 }
 
+// IDsFrom returns identifiers that begin at another place, for a second process
+// on the same data: the places of two should lie a million apart.
+func IDsFrom(place uint64) *IDs {
+	ids := &IDs{}
+	ids.n.Store(place)
+	return ids
+}
+
 // New implements onefold.IDs.
 func (i *IDs) New(prefix string, at time.Time) string {
 	var text [8]byte
@@ -137,6 +145,15 @@ func (s *Subject) Step(t testing.TB, id string, ev onefold.Event) onefold.Commit
 		t.Fatalf("step %s of %s: %v", ev.Kind, id, err)
 	}
 	return done
+}
+
+// WaitFor moves the clock to a time, or to the next whole microsecond after it:
+// a store may round its own time down to that.
+func (s *Subject) WaitFor(at time.Time) {
+	at = at.Add(time.Microsecond - time.Nanosecond).Truncate(time.Microsecond)
+	if wait := at.Sub(s.Clock.Now()); wait > 0 {
+		s.Clock.Advance(wait)
+	}
 }
 
 // Event begins an event with what every event has.

@@ -54,3 +54,10 @@ WHERE o.id = ?1
         ELSE (SELECT a.num FROM evidence AS a WHERE a.operation = o.num AND a.id = ?2) END
 ORDER BY e.num
 LIMIT ?3;
+
+-- name: event.remember
+INSERT INTO delivered_event (connection, source, event) VALUES (?1, ?2, ?3);
+
+-- name: event.delivered
+-- index: PRIMARY KEY
+SELECT 1 FROM delivered_event WHERE connection = ?1 AND source = ?2 AND event = ?3;

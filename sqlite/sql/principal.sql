@@ -41,9 +41,6 @@ UPDATE token SET last_used_at = ?2 WHERE id = ?1 AND (last_used_at IS NULL OR la
 -- name: installation.read
 SELECT deployment, epoch FROM installation WHERE one = 1;
 
--- name: installation.insert
-INSERT INTO installation (one, deployment, epoch, made_at) VALUES (1, ?1, 1, ?2) ON CONFLICT (one) DO NOTHING;
-
 -- name: secret.all
 SELECT key_id, check_value FROM secret_check ORDER BY key_id;
 

@@ -297,6 +297,14 @@ CREATE TRIGGER evidence_is_kept BEFORE UPDATE ON evidence BEGIN
     SELECT RAISE(ABORT, 'evidence is only ever added');
 END;
 
+-- The events that a connection has delivered: the same one again changes nothing (M17).
+CREATE TABLE delivered_event (
+    connection INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    event TEXT NOT NULL CHECK (event <> ''),
+    PRIMARY KEY (connection, source, event)
+) STRICT, WITHOUT ROWID;
+
 -- The last sequence number that was given, written once for each transaction. A table of its own instead of SQLite's
 -- AUTOINCREMENT, which writes such a row for each entry and costs a fourteenth of an admission.
 CREATE TABLE sequence (

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/onefold-dev/onefold/cmd/onefold/internal/deployment"
+)
+
+// The environment variables. A flag wins over its variable.
+const (
+	envServer    = "ONEFOLD_SERVER"
+	envToken     = "ONEFOLD_TOKEN" //nolint:gosec // the name of a variable, not its value
+	envDB        = "ONEFOLD_DB"
+	envListen    = "ONEFOLD_LISTEN"
+	envAllowCIDR = "ONEFOLD_ALLOW_CIDR"
+	envSecret    = "ONEFOLD_SECRET" //nolint:gosec // the name of a variable, not its value
+)
+
+// Variable is an environment variable that the binary reads.
+type Variable struct{ Name, Meaning string }
+
+// Variables lists the environment variables, for the reference page.
+func Variables() []Variable {
+	return []Variable{
+		{envServer, "Address of the HTTP API for client commands; `--server` wins. Default: `" + defaultServer + "`."},
+		{envToken, "The bearer token of client commands. There is no flag for it: command lines are visible to others."},
+		{envDB, "The database, `sqlite:PATH`; `--db` wins."},
+		{envListen, "Where `serve` listens; `--listen` wins. Default: `" + defaultListen + "`."},
+		{envAllowCIDR, "Address ranges that targets may lie in although they are special (loopback, private, …), separated by commas; `--allow-cidr` adds to them."},
+		{envSecret, "Reference to the deployment's secret, `env:NAME` or `file:PATH`: the key of fingerprints, at least 16 bytes. Required by `serve` and `worker`."},
+		{"ONEFOLD_S_<WORKSPACE>__…", "Secrets that a workspace's connections may refer to, as `env:ONEFOLD_S_<WORKSPACE>__NAME`."},
+		{"NO_COLOR", "Set to anything: no colours on a terminal."},
+	}
+}
+
+// Defaults of addresses. Loopback: who opens onefold to a network says so.
+const (
+	defaultServer        = "http://127.0.0.1:8080"
+	defaultListen        = "127.0.0.1:8080"
+	defaultSandboxListen = "127.0.0.1:8090"
+)
+
+func (a *app) env(name string) string {
+	value, _ := a.LookupEnv(name)
+	return value
+}
+
+// addServer gives a command the flag of client commands.
+func (a *app) addServer(c *cobra.Command) {
+	c.Flags().StringVar(&a.server, "server", "", "`URL` of the HTTP API ("+envServer+"; default "+defaultServer+")")
+}
+
+// addDB gives a command the flag of commands that work on the database.
+func addDB(c *cobra.Command, db *string) {
+	c.Flags().StringVar(db, "db", "", "the database, as a `URL`: sqlite:PATH ("+envDB+")")
+}
+
+// database is the address of the database that a command works on.
+func (a *app) database(c *cobra.Command, flag string) (deployment.Database, error) {
+	text := cmp.Or(flag, a.env(envDB))
+	if text == "" {
+		return deployment.Database{}, usage("for example: --db sqlite:onefold.db", "%s wants --db, or %s", c.CommandPath(), envDB)
+	}
+	db, err := deployment.ParseDatabase(text)
+	if err != nil {
+		return db, usage("for example: --db sqlite:onefold.db", "--db: %s", err)
+	}
+	return db, nil
+}
+
+// installation is how a command reaches the database.
+func (a *app) installation(db deployment.Database) deployment.Access {
+	return deployment.Access{Database: db, Now: a.Now, IDs: a.IDs}
+}
+
+// allowed reads the address ranges of the flag and of the environment.
+func (a *app) allowed(flags []string) ([]netip.Prefix, error) {
+	texts := flags
+	for text := range strings.SplitSeq(a.env(envAllowCIDR), ",") {
+		if text = strings.TrimSpace(text); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	prefixes := make([]netip.Prefix, 0, len(texts))
+	for _, text := range texts {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			if addr, single := netip.ParseAddr(text); single == nil {
+				p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+			}
+		}
+		if err != nil {
+			return nil, usage("for example: --allow-cidr 10.0.0.0/8", "%q is no address range", text)
+		}
+		prefixes = append(prefixes, p.Masked())
+	}
+	return prefixes, nil
+}
+
+// durationFlag is a duration as documents write it: Go's, with d for days.
+type durationFlag struct {
+	value *time.Duration
+	// zero tells whether zero is allowed.
+	zero bool
+}
+
+// String returns the duration in Go's spelling, "" for none.
+func (d durationFlag) String() string {
+	if d.value == nil || *d.value == 0 {
+		return ""
+	}
+	return d.value.String()
+}
+
+// Set reads a duration of zero or more.
+func (d durationFlag) Set(text string) error {
+	value, err := parseDuration(text)
+	if err != nil {
+		return err
+	}
+	if value < 0 || value == 0 && !d.zero {
+		return fmt.Errorf("a duration above zero is wanted, not %q", text)
+	}
+	*d.value = value
+	return nil
+}
+
+// Type names the flag's values in help texts.
+func (d durationFlag) Type() string { return "D" }
+
+// parseDuration reads Go's durations, with a leading number of days.
+func parseDuration(text string) (time.Duration, error) {
+	const day = 24 * time.Hour
+	rest, days := text, time.Duration(0)
+	if before, after, found := strings.Cut(text, "d"); found {
+		var n int64
+		if _, err := fmt.Sscanf(before+"\n", "%d\n", &n); err != nil || n < 0 || n > int64(100*365) {
+			return 0, fmt.Errorf("%q is no duration such as 30s or 7d", text)
+		}
+		rest, days = after, time.Duration(n)*day
+	}
+	if rest == "" && days > 0 {
+		return days, nil
+	}
+	d, err := time.ParseDuration(rest)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no duration such as 30s or 7d", text)
+	}
+	return days + d, nil
+}

@@ -1,0 +1,65 @@
+package deployment
+
+import (
+	"context"
+
+	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/api"
+	"github.com/onefold-dev/onefold/contract"
+)
+
+// publisher publishes documents that come over the API. A workspace may publish
+// its own connections; capabilities, targets and the connections of others
+// belong to the deployment (section 3).
+type publisher struct{ node *Node }
+
+var _ api.Publisher = (*publisher)(nil)
+
+// Publish reads, checks and stores documents, all or none, and takes them up.
+func (p *publisher) Publish(ctx context.Context, workspace, by string, files []api.SourceFile, dryRun bool) (api.Publication, error) {
+	var docs []contract.Document
+	var faults contract.Faults
+	for _, f := range files {
+		more, wrong := contract.DecodeFile(f.Name, f.Text)
+		docs, faults = append(docs, more...), append(faults, wrong...)
+	}
+	if err := faults.Err(); err != nil {
+		return api.Publication{}, err
+	}
+	if err := mayPublish(workspace, docs); err != nil {
+		return api.Publication{}, err
+	}
+	applied, verdict, err := Publish(ctx, p.node.store, Publication{
+		Documents: docs, By: by, Deployment: p.node.options.Deployment, Today: p.node.options.Access.Now(), DryRun: dryRun,
+	})
+	if err != nil {
+		return api.Publication{}, err
+	}
+	out := api.Publication{Stored: []api.DocumentName{}, Unchanged: []api.DocumentName{}, Warnings: verdict.Warnings, DryRun: dryRun}
+	for _, a := range applied {
+		name := api.DocumentName{Kind: string(a.Kind), Workspace: a.Workspace, Name: a.Name, Version: a.Version}
+		if a.Change == Unchanged {
+			out.Unchanged = append(out.Unchanged, name)
+		} else {
+			out.Stored = append(out.Stored, name)
+		}
+	}
+	if dryRun {
+		return out, nil
+	}
+	return out, p.node.reload(ctx)
+}
+
+// mayPublish refuses what does not belong to the workspace; "" is the deployment.
+func mayPublish(workspace string, docs []contract.Document) error {
+	for i := range docs {
+		if workspace != "" && (docs[i].Kind != contract.KindConnection || docs[i].Workspace != workspace) {
+			return &onefold.Error{
+				Code:    onefold.CodeNotPermitted,
+				Message: docs[i].At("/kind").String() + ": a workspace's token publishes connections of that workspace alone",
+				Hint:    "capabilities and targets belong to the deployment: onefold apply --db",
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package deployment
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/api"
+)
+
+// TokenOrder is what a token is to be.
+type TokenOrder struct {
+	Workspace string
+	// Name is the principal; empty gives one that no other token has.
+	Name        string
+	Roles       []onefold.Role
+	Connections []string
+	// Expires is how long it is valid; 0 is until it is revoked.
+	Expires time.Duration
+	Now     time.Time
+	IDs     onefold.IDs
+	Random  io.Reader
+}
+
+// NewToken makes a token and stores its digest. The secret is returned this one
+// time. Errors: workspace_unknown, the store's.
+func NewToken(ctx context.Context, store onefold.Store, o TokenOrder) (secret string, token onefold.Token, err error) {
+	if err := WorkspaceExists(ctx, store, o.Workspace); err != nil {
+		return "", token, err
+	}
+	if o.Name == "" {
+		have, err := store.Tokens(ctx, o.Workspace)
+		if err != nil {
+			return "", token, err
+		}
+		o.Name = fmt.Sprintf("token-%d", len(have)+1)
+	}
+	if secret, err = api.NewToken(o.Random); err != nil {
+		return "", token, err
+	}
+	token = onefold.Token{
+		ID: o.IDs.New(onefold.PrefixToken, o.Now), Hash: api.HashToken(secret), Workspace: o.Workspace, Name: o.Name,
+		Roles: o.Roles, Connections: append([]string{}, o.Connections...), CreatedAt: o.Now.UTC().Truncate(time.Microsecond),
+	}
+	if o.Expires > 0 {
+		at := token.CreatedAt.Add(o.Expires)
+		token.ExpiresAt = &at
+	}
+	return secret, token, store.CreateToken(ctx, token)
+}
+
+// WorkspaceExists refuses a workspace that nobody made.
+func WorkspaceExists(ctx context.Context, store onefold.Store, name string) error {
+	have, err := store.Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(have, func(w onefold.Workspace) bool { return w.Name == name }) {
+		return nil
+	}
+	return &onefold.Error{
+		Code: onefold.CodeWorkspaceUnknown, Message: fmt.Sprintf("there is no workspace %q", name),
+		Hint: "make it first: onefold workspace create " + name,
+	}
+}
