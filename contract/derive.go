@@ -136,14 +136,16 @@ func carried(op *TargetOperation) bool {
 	if op.Identity.Kind != IdentityKey || op.Identity.Carrier != nil {
 		return true
 	}
+	return carries(op, "identity") || carries(op, "reference")
+}
+
+// writtenTexts lists all that may refer to something in a write.
+func writtenTexts(op *TargetOperation) []string {
 	texts := []string{op.Write.Path}
 	for _, h := range slices.Concat(op.Write.Headers, op.Identity.Companions) {
 		texts = append(texts, h.Value)
 	}
-	texts = append(texts, allTexts(op.Write.Body)...)
-	return slices.ContainsFunc(texts, func(s string) bool {
-		return strings.Contains(s, "operation/identity") || strings.Contains(s, "operation/reference")
-	})
+	return append(texts, allTexts(op.Write.Body)...)
 }
 
 // allTexts lists the strings of a tree.

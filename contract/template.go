@@ -57,7 +57,7 @@ const (
 
 // reference is one compiled reference.
 type reference struct {
-	root   root // of an element: the name that the loop gives it
+	root   root     // of an element: the name that the loop gives it
 	tokens []string // below the root, unescaped
 	// loop is the depth of the loop whose element is meant, from 1; 0 where none is.
 	loop int
