@@ -118,9 +118,12 @@ var lookups = func() (list []LookupOutcome) {
 		LookupOutcome{Result: LookupCandidates, Detail: "one", Candidates: []Candidate{{Reference: otherRef}}},
 	)
 	for _, l := range []LookupOutcome{
-		{Result: LookupFound, Reference: ourRef}, {Result: LookupFound, Reference: ourRef, Predates: true},
-		{Result: LookupFound, Reference: otherRef, FinallyFailed: true}, {Result: LookupFound, Reference: ourRef, Differs: odd},
-		{Result: LookupSeveral, Reference: otherRef}, {Result: LookupPending, Reference: ourRef},
+		{Result: LookupFound, Reference: ourRef},
+		{Result: LookupFound, Reference: ourRef, Predates: true},
+		{Result: LookupFound, Reference: otherRef, FinallyFailed: true},
+		{Result: LookupFound, Reference: ourRef, Differs: odd},
+		{Result: LookupSeveral, Reference: otherRef},
+		{Result: LookupPending, Reference: ourRef},
 	} {
 		l.OwnIdentity = true
 		list = append(list, l)

@@ -6,11 +6,17 @@ import "github.com/onefold-dev/onefold/identity"
 
 func acceptedShape() *objectShape {
 	return object(
-		may("when", object(whenMembers()...).with(refuseEmptyWhen), "The answer that means it, where no response rule matches."),
+		may("when", object(whenMembers()...).with(refuseAlways), "The answer that means it, where no response rule matches."),
 		may("reference", locatorShape(), "Where the target's name for the work stands: $accepted/reference in the poll."),
 		need("poll", pollShape(), "How to ask for progress."),
 		may("states", orNull(statesShape()), "What a polled record says about itself; the operation's states where they are left out."),
 	)
+}
+
+func refuseAlways(c *checker, at string, v *identity.Value) {
+	if v.Len() == 0 {
+		c.fault(at, "a condition that always holds would call every answer accepted", "")
+	}
 }
 
 func pollShape() *objectShape {

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/onefold-dev/onefold/identity"
 )
@@ -31,8 +33,9 @@ import (
 //
 // A number of JSON is an int where it is whole and fits one, else a double where
 // a double gives every digit back (up to fifteen), else a decimal. So no
-// comparison is ever made with a value that was rounded on the way in; adding and
-// multiplying doubles rounds as it does everywhere, which is what decimal is for.
+// comparison is ever made with a value that was rounded on the way in. Adding and
+// multiplying doubles rounds as it does everywhere, and so does a literal of more
+// than fifteen digits: decimal("…") is for both.
 //
 // Whatever goes wrong in an expression, from a member that is absent to a cost
 // that is too high, makes the answer uncertain: it neither matches nor lets a
@@ -62,15 +65,9 @@ type expression struct{ program cel.Program }
 var celEnvironment = sync.OnceValues(newCelEnvironment)
 
 func newCelEnvironment() (*cel.Env, error) {
-	compare := func(operator, id string, holds func(int) bool) cel.EnvOption {
-		return cel.Function(operator, cel.Overload(id, []*cel.Type{decimalType, decimalType}, cel.BoolType, cel.BinaryBinding(func(a, b ref.Val) ref.Val {
-			x, okX := a.(celDecimal)
-			y, okY := b.(celDecimal)
-			if !okX || !okY {
-				return types.MaybeNoSuchOverloadErr(b)
-			}
-			return types.Bool(holds(x.value.Cmp(y.value)))
-		})))
+	// CEL's own comparisons ask the left side, by its trait.
+	compare := func(operator, id string) cel.EnvOption {
+		return cel.Function(operator, cel.Overload(id, []*cel.Type{decimalType, decimalType}, cel.BoolType))
 	}
 	return cel.NewEnv(
 		cel.Variable("response.status", cel.IntType),
@@ -81,10 +78,10 @@ func newCelEnvironment() (*cel.Env, error) {
 		cel.ParserRecursionLimit(maxNesting),
 		cel.ParserExpressionSizeLimit(4*maxExpression),
 		cel.Function("decimal", cel.Overload("decimal_any", []*cel.Type{cel.DynType}, decimalType, cel.UnaryBinding(toDecimal))),
-		compare("_<_", "less_decimal", func(c int) bool { return c < 0 }),
-		compare("_<=_", "less_equals_decimal", func(c int) bool { return c <= 0 }),
-		compare("_>_", "greater_decimal", func(c int) bool { return c > 0 }),
-		compare("_>=_", "greater_equals_decimal", func(c int) bool { return c >= 0 }),
+		compare(operators.Less, "less_decimal"),
+		compare(operators.LessEquals, "less_equals_decimal"),
+		compare(operators.Greater, "greater_decimal"),
+		compare(operators.GreaterEquals, "greater_equals_decimal"),
 	)
 }
 
@@ -224,12 +221,24 @@ func significant(canonical string) int {
 }
 
 // decimalType is the type of exact numbers in expressions.
-var decimalType = cel.OpaqueType("decimal")
+var decimalType = types.NewObjectType("decimal", traits.ComparerType)
 
 // celDecimal is an exact number in an expression.
 type celDecimal struct{ value identity.Decimal }
 
-var _ ref.Val = celDecimal{}
+var (
+	_ ref.Val         = celDecimal{}
+	_ traits.Comparer = celDecimal{}
+)
+
+// Compare orders decimals by value.
+func (d celDecimal) Compare(other ref.Val) ref.Val {
+	o, ok := other.(celDecimal)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(other)
+	}
+	return types.Int(d.value.Cmp(o.value))
+}
 
 // ConvertToNative is not offered: a decimal lives in expressions alone.
 func (d celDecimal) ConvertToNative(reflect.Type) (any, error) {
