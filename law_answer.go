@@ -263,6 +263,9 @@ func (s *step) endEffectExists() {
 
 func (s *step) endExistsElsewhere() {
 	s.openReview(ReviewExistsElsewhere, "the target says that a record with this identity exists, though nothing of ours can have made it")
+	if r := s.op.openReview(ReviewExistsElsewhere); s.reviewed && r != nil && s.ev.Answer.Reference != "" {
+		r.Candidates = []Candidate{{Reference: s.ev.Answer.Reference}}
+	}
 	s.endUncertain()
 }
 
