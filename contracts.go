@@ -22,7 +22,17 @@ type Contracts interface {
 	// Limits returns the limits of a connection, defaults filled in; those of an
 	// unknown connection are the defaults.
 	Limits(c ConnectionRef) Limits
+	// GoTarget names the target of a connection whose requests Go functions carry;
+	// ok is false for every other connection, an unknown one included.
+	GoTarget(c ConnectionRef) (target string, ok bool)
 }
+
+// The protocols of a target document.
+const (
+	ProtocolHTTP = "http"
+	// ProtocolGo: the target is spoken to by Go functions (Steps).
+	ProtocolGo = "go"
+)
 
 // Limits bound what is under way at one connection, for the whole deployment.
 type Limits struct {
@@ -37,6 +47,7 @@ type Terms struct {
 	ContractVersion int
 	Target          string
 	TargetVersion   int
+	Protocol        string // of the target: ProtocolHTTP or ProtocolGo
 	Workspace       string
 	Connection      string
 	// ConnectionRevision rises with each change of the connection's document.
@@ -147,6 +158,8 @@ type Route struct {
 	Workspace  string
 	Connection string
 	Revision   int
+	Account    string // which account at the target
+	Params     []byte // the connection's params, a JSON object; nil for none
 	URL        string // base, without credentials
 	Auth       Auth
 	// Secrets maps the names used in Auth to references such as env:NAME.
@@ -203,6 +216,9 @@ type Dispatch struct {
 	MayStart func() bool
 	// UserAgent names the product.
 	UserAgent string
+	// Operation is the operation that the request belongs to, as it was when the
+	// attempt or look-up began. It is not to be changed.
+	Operation *Operation
 }
 
 // Exchange is what was seen of one request on the wire.
@@ -225,4 +241,11 @@ type Exchange struct {
 	// Evidence is the transport's part of the evidence: allow-listed headers,
 	// redacted excerpt, digest, counts, time.
 	Evidence Evidence
+	// Wrote and Found are what a Go function reported, of a write and of a look-up;
+	// nil where it reported nothing, and for every other carrier.
+	Wrote *WriteReport
+	Found *LookupReport
+	// Later, where it is not nil, says that the call has outlasted its time and
+	// goes on: this Exchange says nothing, and the real one comes here once.
+	Later <-chan Exchange
 }

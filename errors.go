@@ -60,7 +60,7 @@ const (
 	CodeWorkspaceUnknown       Code = "workspace_unknown"
 	CodeWorkspaceExists        Code = "workspace_exists"
 	CodeTokenUnknown           Code = "token_unknown"
-	// The law's own refusals; a runner meets them, a caller does not.
+	// The law's own refusals: a runner meets them, and whoever calls Do.
 	CodeLeaseLost  Code = "lease_lost"
 	CodeNotDue     Code = "not_due"
 	CodeLeased     Code = "leased"
@@ -132,7 +132,7 @@ func CodeOf(err error) Code {
 
 func refuse(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
-// Sentinels for errors.Is, one for each code that a Go caller meets.
+// Sentinels for errors.Is, one for each code.
 var (
 	ErrKeyRequired            = &Error{Code: CodeKeyRequired}
 	ErrKeyInvalid             = &Error{Code: CodeKeyInvalid}
@@ -178,6 +178,17 @@ var (
 	ErrPaused                 = &Error{Code: CodePaused}
 	ErrReplayUnsafe           = &Error{Code: CodeReplay}
 	ErrNotAllowed             = &Error{Code: CodeNotAllowed}
+	ErrNotJSON                = &Error{Code: CodeNotJSON}
+	ErrKeyTimeRequired        = &Error{Code: CodeKeyTimeRequired}
+	ErrUnknownMember          = &Error{Code: CodeUnknownMember}
+	ErrParameterInvalid       = &Error{Code: CodeParameterInvalid}
+	ErrKeyTooOld              = &Error{Code: CodeKeyTooOld}
+	ErrKeyInOpenTransaction   = &Error{Code: CodeKeyInOpenTransaction}
+	ErrAmendsUnknown          = &Error{Code: CodeAmendsUnknown}
+	ErrBusinessDuplicate      = &Error{Code: CodeBusinessDuplicate}
+	ErrMethodNotAllowed       = &Error{Code: CodeMethodNotAllowed}
+	ErrOriginalUnsettled      = &Error{Code: CodeOriginalUnsettled}
+	ErrInternal               = &Error{Code: CodeInternal}
 )
 
 // ErrCommitUnknown is a store's word that a commit was sent and its outcome is

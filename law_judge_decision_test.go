@@ -31,7 +31,9 @@ func judgeDecision(op *Operation, ev *Event, now time.Time) ruling {
 		if isOver(op.State) {
 			return refused(CodeAlreadySettled)
 		}
-		return doubtful(op, restored)
+		r := doubtful(op, restored)
+		r.due, r.dueAt = given, now // for look-up (M29)
+		return r
 	default:
 		return refused(CodeNotAllowed)
 	}

@@ -43,6 +43,7 @@ type profile struct {
 	early        bool   // not_before lies ahead
 	inconclusive bool   // absence proves nothing
 	noReplay     bool   // the window is over
+	lookedUp     bool   // the reconcile budget is spent
 	concurrent   bool   // the target serializes repeats
 	holds        []HoldReason
 	unscheduled  bool // nothing is due: a person has it
@@ -66,6 +67,9 @@ func (s *scene) policy() *Policy {
 	}
 	if s.awaited != 0 {
 		p.PollEvery, p.PollWithin = time.Minute, 5*time.Hour
+	}
+	if s.lookedUp {
+		p.ReconcileWithin = time.Hour
 	}
 	return p
 }
@@ -233,7 +237,8 @@ func profiles(state State) []profile {
 	}
 	ps := []profile{
 		{lease: "live"},
-		{lease: "over", spent: "count", deadline: "ahead"},
+		{lease: "over", deadline: "ahead"},
+		{lease: "live", spent: "count"},
 		{lease: "live", spent: "time", reject: true, absence: true},
 		{lease: "live", absence: true, noReplay: true, deadline: "past"},
 		{lease: "live", paused: true, concurrent: true, inconclusive: true, awaited: time.Hour},
@@ -248,6 +253,7 @@ func profiles(state State) []profile {
 			ps, profile{holds: []HoldReason{HoldApproval}, lease: "live"}, profile{unscheduled: true, contradicted: true},
 			profile{doubt: DoubtExists, lease: "live"}, profile{doubt: DoubtExists, lease: "live", spent: "count", absence: true},
 			profile{doubt: DoubtAccepted, awaited: 8 * time.Hour, lease: "live"}, profile{doubt: DoubtAccepted, awaited: 5 * time.Hour, inconclusive: true},
+			profile{lease: "live", noReplay: true, lookedUp: true}, profile{lease: "live", noReplay: true, lookedUp: true, contradicted: true},
 		)
 	}
 	// No operation is prepared once an effect contradicted its absence.
@@ -286,8 +292,11 @@ func scenes(state State, n int, p profile, yield func(*scene)) {
 		seens = seens[n%2 : n%2+1]
 	}
 	for _, b := range sets {
-		for _, attempts := range shapes(state) {
+		for i, attempts := range shapes(state) {
 			for _, seen := range seens {
+				if len(sets) > 100 && seen != ((i+int(b))%2 == 0) {
+					continue // each set of bars with both, over the attempts
+				}
 				yield(&scene{state: state, bars: b, attempts: attempts, seen: seen, profile: p})
 			}
 		}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/onefold-dev/onefold/internal/failpoint"
 )
 
 // Config is what a ledger needs beside its store.
@@ -19,10 +22,23 @@ type Config struct {
 	// Deployment is the store's (Installation.Deployment), from which identities
 	// are derived (I13a).
 	Deployment string
+
+	// What follows is for Do alone.
+
+	// Boot is a monotonic clock that also counts suspended time (M9); Do needs it.
+	Boot func() time.Duration
+	// Worker names this process in leases, attempts and the timeline of the
+	// operations that Do carries out; "" means a name drawn for this ledger.
+	Worker string
+	// Lease is how long Do's leases last; 0 means DefaultLease.
+	Lease time.Duration
+	// Logger takes what nobody is there to be told; nil discards it.
+	Logger *slog.Logger
 }
 
 // Ledger is the service: it admits operations, shows them, and takes decisions.
-// It sends nothing; a runner does. Safe for concurrent use.
+// It sends nothing by itself: a runner does over time, and Do for one operation.
+// Safe for concurrent use.
 type Ledger struct {
 	store    Store
 	cfg      Config
@@ -35,7 +51,17 @@ func New(store Store, cfg Config) (*Ledger, error) {
 	if store == nil || cfg.Contracts == nil || cfg.IDs == nil || cfg.Now == nil || cfg.Deployment == "" {
 		return nil, errors.New("onefold: a ledger needs a store, contracts, ids, a clock and a deployment")
 	}
+	if cfg.Worker == "" {
+		cfg.Worker = cfg.IDs.New("wrk", cfg.Now())
+	}
 	return &Ledger{store: store, cfg: cfg, hub: newHub()}, nil
+}
+
+func (l *Ledger) log() *slog.Logger {
+	if l.cfg.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return l.cfg.Logger
 }
 
 // Store returns the ledger's store.
@@ -81,10 +107,12 @@ func (l *Ledger) claimed(ctx context.Context, s Submission) (Operation, bool, er
 	if err := l.cfg.Contracts.CheckRequest(s.Request); err != nil {
 		return Operation{}, false, err
 	}
+	failpoint.Before(failpoint.Claimed)
 	op, found, err := l.store.Claimed(ctx, ClaimKey{s.Workspace, s.Capability, s.Key})
 	if err != nil {
 		return Operation{}, false, unavailable(err)
 	}
+	failpoint.After(failpoint.Claimed)
 	if !found {
 		return Operation{}, false, nil
 	}
@@ -115,6 +143,7 @@ func (l *Ledger) replay(ctx context.Context, s Submission, op Operation) (Operat
 	if err != nil {
 		return Operation{}, unavailable(err)
 	}
+	failpoint.Before(string(EventNoted))
 	err = l.store.Note(ctx, Entry{
 		Operation: op.ID, At: now, Actor: Actor{ActorPrincipal, s.SubmittedBy}, Event: EventNoted,
 		From: op.State, To: op.State, Version: op.Version, Pointers: pointers,
@@ -123,6 +152,7 @@ func (l *Ledger) replay(ctx context.Context, s Submission, op Operation) (Operat
 	if err != nil && !errors.Is(err, ErrCommitUnknown) {
 		return Operation{}, unavailable(err)
 	}
+	failpoint.After(string(EventNoted))
 	return Operation{}, &Error{
 		Code: CodeKeyConflict, Operation: op.ID, Differences: diffs, State: op.State,
 		Message: "this key belongs to an operation with another intent; nothing was changed or started",
@@ -263,6 +293,7 @@ func (l *Ledger) admit(ctx context.Context, s Submission, a Admitted, binding Bi
 		a.IdentityCounter = counter
 		a.Identity, a.Reference = binding.Derive(l.cfg.Deployment, s.Key, counter)
 		op, entry := admit(a, holds, l.NewID(PrefixReview), Actor{ActorPrincipal, s.SubmittedBy})
+		failpoint.Before(string(EventAdmitted))
 		stored, created, err := l.store.Admit(ctx, Admission{Operation: op, Request: s.Request, Entry: entry, UnresolvedLimit: terms.Limits.Unresolved})
 		switch {
 		case errors.Is(err, ErrIdentityTaken):
@@ -275,6 +306,7 @@ func (l *Ledger) admit(ctx context.Context, s Submission, a Admitted, binding Bi
 			stored, err = l.replay(ctx, s, stored)
 			return stored, err == nil, claimChecked(err)
 		}
+		failpoint.After(string(EventAdmitted))
 		l.hub.admitted(stored)
 		return stored, false, nil
 	}
@@ -400,8 +432,10 @@ func (l *Ledger) Step(ctx context.Context, id string, ev Event, ifVersion int64)
 		ev.ReviewID = l.NewID(PrefixReview)
 	}
 	ev.Chance = l.cfg.IDs.Chance()
+	failpoint.Before(string(ev.Kind))
 	c, err := l.store.Step(ctx, id, ev, ifVersion)
 	if err == nil {
+		failpoint.After(string(ev.Kind))
 		l.hub.changed(c.Operation)
 	}
 	return c, err
@@ -409,8 +443,10 @@ func (l *Ledger) Step(ctx context.Context, id string, ev Event, ifVersion int64)
 
 // Begin carries EventBegun out, storing the frozen request with it.
 func (l *Ledger) Begin(ctx context.Context, id string, ev Event, f Frozen) (Committed, error) {
+	failpoint.Before(string(ev.Kind))
 	c, err := l.store.StepBegin(ctx, id, ev, f)
 	if err == nil {
+		failpoint.After(string(ev.Kind))
 		l.hub.changed(c.Operation)
 	}
 	return c, err

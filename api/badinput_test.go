@@ -111,7 +111,7 @@ func TestWrongContentTypes(t *testing.T) {
 	}
 	var bomb bytes.Buffer
 	packed := gzip.NewWriter(&bomb)
-	if _, err := packed.Write(make([]byte, 50<<20)); err != nil {
+	if _, err := packed.Write(make([]byte, 8<<20)); err != nil {
 		t.Fatal(err)
 	}
 	if err := packed.Close(); err != nil {

@@ -187,7 +187,7 @@ func TestAServerNeedsItsParts(t *testing.T) {
 	}
 	h := newHouse(t)
 	server := h.server.HTTPServer()
-	if server.Handler != http.Handler(h.server) || server.ReadHeaderTimeout == 0 || server.ReadTimeout == 0 || server.WriteTimeout.Seconds() <= 60 || server.IdleTimeout == 0 {
+	if server.Handler != http.Handler(h.server) || server.ReadHeaderTimeout == 0 || server.ReadTimeout.Seconds() <= 60 || server.WriteTimeout.Seconds() <= 60 || server.IdleTimeout == 0 {
 		t.Errorf("time-outs: %+v", server)
 	}
 }

@@ -138,12 +138,14 @@ func (s *Server) Drain() {
 
 // HTTPServer returns a server for this handler with time-outs that fit it: a
 // slow client cannot hold a connection for ever, and the longest wait still gets
-// its answer. The caller listens, and shuts it down.
+// its answer. The time to read is as long as the time to write, because net/http
+// takes a call for abandoned when it runs out, though its body is long in. The
+// caller listens, and shuts it down.
 func (s *Server) HTTPServer() *http.Server {
 	return &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
+		ReadTimeout:       (maxWait + 30) * time.Second,
 		WriteTimeout:      (maxWait + 30) * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,

@@ -121,6 +121,10 @@ func (a *agreement) mode() {
 
 func (a *agreement) addresses() {
 	a.begin("addresses", "Addresses")
+	if a.op.Go != nil {
+		a.reached()
+		return
+	}
 	a.say("Requests go to paths below "+code(a.connection.URL)+".",
 		"The address is checked each time a connection is dialled, after names were resolved: loopback, private, link-local, metadata and other special addresses are refused.")
 	if len(a.allow) == 0 {

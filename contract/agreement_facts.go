@@ -53,7 +53,7 @@ func identityFacts(op *TargetOperation) []targetFact {
 	return append(facts,
 		fact("identity.on_repeat", "What the target does with a repeat", i.OnRepeat, repeatWords, "nothing is ever sent again on the strength of it"),
 		fact("identity.compares", "What the target compares of a repeat", i.Compares, comparesWords, "onefold counts on nothing being compared"),
-		fact("identity.stores", "Which answers the target gives again to a repeat", i.Stores, storesWords, "every final answer counts as stored, and nothing is sent again only to hear it once more"),
+		storesFact(op),
 		fact("identity.concurrent", "Two requests of one identity at the same moment", i.Concurrent, concurrentWords, "a repeat waits until every earlier attempt is closed"),
 	)
 }

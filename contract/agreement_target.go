@@ -16,7 +16,7 @@ func (a *agreement) sending() {
 	a.begin("sending", "What is sent")
 	i := &a.op.Identity
 	rows := [][]string{
-		{"Request", code(a.op.Write.Method + " " + a.op.Write.Path)},
+		{"Request", a.requestWords()},
 		{"Time-out of an attempt", span(a.op.Write.Timeout)},
 		{"Request identity", formatWords(i.Format)},
 		{"Identity travels in", a.carrierWords()},
@@ -24,6 +24,10 @@ func (a *agreement) sending() {
 		{"Answer is held against the request in", a.verifyWords()},
 	}
 	a.table([]string{"What", "Here"}, rows...)
+	if a.op.Go != nil {
+		a.calling()
+		return
+	}
 	a.list(
 		"The outgoing request is built once and stored before the first attempt; every later attempt sends the same bytes. Credentials alone are taken fresh, and are never stored, logged or shown.",
 		"Identity and reference are derived from the caller's key, not drawn: the same key gives the same ones again.",
@@ -38,6 +42,8 @@ func (a *agreement) carrierWords() string {
 		return "nothing: the target has no use for it"
 	case c == nil:
 		return "the request itself, where the contract writes it"
+	case c.In == carriedByCall:
+		return "the call of the function, which passes it on"
 	case c.In == "path":
 		return "the path"
 	}
@@ -141,6 +147,10 @@ func (a *agreement) lookup() {
 	}
 	for i := range a.op.Lookups {
 		l := &a.op.Lookups[i]
+		if a.op.Go != nil {
+			a.lookupCall(l)
+			continue
+		}
 		a.table([]string{"Look-up by " + string(l.By), "Here"},
 			[]string{"Request", code(l.Method + " " + l.Path)},
 			[]string{"Time-out", span(l.Timeout)},
@@ -242,6 +252,10 @@ func (a *agreement) absenceProves() string {
 
 func (a *agreement) answers() {
 	a.begin("answers", "What the target's answers mean")
+	if a.op.Go != nil {
+		a.reports()
+		return
+	}
 	a.say("The first rule that matches decides.",
 		"An attempt is clean if every other attempt of its operation is closed and proven to be without effect; the first attempt always is.",
 		"A refusal, or an attempt without effect, speaks for itself alone: where an earlier attempt is in doubt the operation stays in doubt, unless the rule says otherwise.")

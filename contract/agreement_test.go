@@ -23,6 +23,7 @@ func agreementSamples() []sample {
 		{"reconcilable", "orders.create", "shop-north"},
 		{"detectable", "payments.send", "house-bank"},
 		{"none", "notes.post", "pager"},
+		{"go", "payslips.issue", "payroll"},
 	}
 }
 

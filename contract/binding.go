@@ -52,7 +52,7 @@ func (r *Registry) compile(set *published, contract *capabilityVersion, c *conne
 	b := &binding{registry: r, contract: contract, program: program, connection: c.Connection}
 	b.terms = onefold.Terms{
 		Capability: contract.Name, ContractVersion: contract.Version,
-		Target: target.Name, TargetVersion: target.Version,
+		Target: target.Name, TargetVersion: target.Version, Protocol: target.Protocol,
 		Workspace: c.Workspace, Connection: c.Name, ConnectionRevision: c.revision,
 		Owner: c.Owner, Mode: effectiveMode(c.Connection, protection), DeclaredMode: c.Mode,
 		Protection: protection, Acknowledged: c.Acknowledged != nil,
@@ -61,7 +61,7 @@ func (r *Registry) compile(set *published, contract *capabilityVersion, c *conne
 	}
 	b.policy = contract.Policy(op, c.Connection, Deployment{Straggler: r.options.Straggler, ClockError: r.options.ClockError})
 	b.route = onefold.Route{
-		Workspace: c.Workspace, Connection: c.Name, Revision: c.revision, URL: c.URL, Auth: c.Auth, Secrets: maps.Clone(c.Secrets),
+		Workspace: c.Workspace, Connection: c.Name, Revision: c.revision, Account: c.Account, Params: jsonOf(c.Params), URL: c.URL, Auth: c.Auth, Secrets: maps.Clone(c.Secrets),
 		// A reused connection that the server closes while idle makes false doubt,
 		// which only an enforced identity resolves by itself (section 3).
 		FreshWrites: protection != onefold.ProtectionEnforced,

@@ -206,7 +206,11 @@ func decodeDocument(name string, r raw) (Document, Faults) {
 	if !known {
 		return Document{}, c.faults
 	}
-	shapeOf(kind).check(c, "", r.tree)
+	shape := shapeOf(kind)
+	if kind == KindTarget {
+		shape = targetShapeFor(r.tree)
+	}
+	shape.check(c, "", r.tree)
 	if len(c.faults) > 0 {
 		return Document{}, c.faults.sorted()
 	}

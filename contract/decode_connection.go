@@ -38,7 +38,7 @@ func connectionShape() *objectShape {
 		need("name", plainName, "The account's name here."),
 		may("account", accountName, "Which account at the target; the name by default. Another account is another connection."),
 		need("target", textShape{what: "a target and its version such as sandbox-erp@1", pattern: targetRefPattern, max: maxName}, "The kind of external system and the version of its document."),
-		need("url", textShape{what: "an address", max: maxSentence, refuse: refuseURL}, "The address, http or https, below which all paths lie."),
+		need("url", textShape{what: "an address", max: maxSentence, refuse: refuseURL}, "The address, http or https, below which all paths lie; go://NAME where Go functions carry the requests."),
 		may("params", orNull(anyShape{object: true, what: "an object"}), "Values for $connection/params."),
 		may("auth", orNull(authShape()), "How requests authenticate; exactly one scheme."),
 		may("secrets", orNull(mapShape{
@@ -60,6 +60,7 @@ func connectionShape() *objectShape {
 	).with(func(c *checker, at string, v *identity.Value) {
 		checkSecrets(c, at, v)
 		checkAuthSecrets(c, at, v)
+		checkGoConnection(c, at, v)
 	})
 }
 
@@ -126,6 +127,8 @@ func refuseURL(s string) string {
 	case err != nil:
 		// The error would repeat the address, and with it what should not be there.
 		return "the address cannot be read"
+	case isGoAddress(u) && u.User == nil && u.RawQuery == "" && !u.ForceQuery && !strings.Contains(s, "#"):
+		return ""
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.Opaque != "":
 		return "wants an absolute address that begins with https:// or http://"
 	case u.User != nil:

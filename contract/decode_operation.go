@@ -14,6 +14,10 @@ import (
 func fillTarget(v *identity.Value) *Target {
 	t := &Target{Name: textOf(v, "name"), Version: integer(v, "version"), Protocol: textOf(v, "protocol")}
 	for _, entry := range get(v, "operations").Members() {
+		if t.Protocol == onefold.ProtocolGo {
+			t.Operations = append(t.Operations, fillGoOperation(entry.Name, entry.Value))
+			continue
+		}
 		t.Operations = append(t.Operations, fillOperation(entry.Name, entry.Value))
 	}
 	if p := get(v, "provenance"); p != nil {

@@ -13,7 +13,7 @@ func targetShape() *objectShape {
 		need("kind", constShape{identity.NewString(string(KindTarget))}, "What this document is."),
 		need("name", plainName, "The kind of external system."),
 		need("version", versionNumber, "Rises with every change: a published version never changes (I12)."),
-		need("protocol", words("http"), "How the target is spoken to."),
+		need("protocol", words(onefold.ProtocolHTTP, onefold.ProtocolGo), "How the target is spoken to; go: by functions of a Go program."),
 		need("operations", mapShape{
 			name:   textShape{what: "a capability's name, or one version of it such as bills.create@3", pattern: entryPattern, max: maxName},
 			values: operationShape(), min: 1,

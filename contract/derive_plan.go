@@ -121,7 +121,7 @@ func lookupStep(op *TargetOperation, p onefold.Policy) PlanStep {
 	s.Possible, s.Until = true, p.ReconcileWithin
 	var by []string
 	for i := range op.Lookups {
-		by = append(by, fmt.Sprintf("%s (%s %s)", op.Lookups[i].By, op.Lookups[i].Method, op.Lookups[i].Path))
+		by = append(by, lookupName(op, &op.Lookups[i]))
 	}
 	finding := findingText(op)
 	absence := "absence proves nothing"

@@ -163,6 +163,7 @@ func (l *linter) connection(d *Document) {
 		l.fault(d, "/account", fmt.Sprintf("the account of a connection never changes; it is %s", quoted(old.Connection.Account)),
 			"another account is another connection")
 	}
+	l.protocol(d)
 	l.principal(d)
 }
 

@@ -119,7 +119,7 @@ type Assumption struct{ Owner, Date, Reason string }
 type Target struct {
 	Name       string
 	Version    int
-	Protocol   string // http
+	Protocol   string // onefold.ProtocolHTTP or ProtocolGo
 	Operations []TargetOperation
 	Provenance *Provenance // nil where nothing is said
 }
@@ -135,6 +135,9 @@ type TargetOperation struct {
 	Capability string
 	// CapabilityVersion is 0 where the entry serves every version.
 	CapabilityVersion int
+	// Go is set where Go functions carry the operation; Write then has a time-out
+	// alone, and a look-up neither method nor path.
+	Go *GoOperation
 
 	Write     Write
 	Identity  TargetIdentity

@@ -341,7 +341,7 @@ func (r *Registry) bind(set *published, contract *capabilityVersion, c *connecti
 	if slot.err != nil {
 		return nil, slot.err
 	}
-	return slot.binding, nil
+	return bound(slot.binding), nil
 }
 
 // program compiles a target operation once for all its connections.

@@ -20,7 +20,11 @@ func Schema(kind string) []byte {
 		entry("$schema", identity.NewString("https://json-schema.org/draft/2020-12/schema")),
 		entry("title", identity.NewString("onefold "+kind)),
 	}
-	v := identity.NewObject(append(head, o.schema().Members()...)...)
+	members := o.schema().Members()
+	if Kind(kind) == KindTarget {
+		members = targetSchema()
+	}
+	v := identity.NewObject(append(head, members...)...)
 	// Indenting JSON that was just written cannot fail.
 	out, err := json.MarshalIndent(json.RawMessage(v.AppendJSON(nil)), "", "  ")
 	if err != nil {

@@ -56,6 +56,9 @@ func checkTemplates(op *TargetOperation) []Fault {
 // compileOperation compiles a target operation. The program may be used only if
 // there are no faults.
 func compileOperation(op *TargetOperation) (*program, []Fault) {
+	if op.Go != nil {
+		return compileGoOperation(op)
+	}
 	c := &operationCompiler{}
 	p := &program{op: op}
 	p.write = c.message(op.Pointer+"/write", op.Write.Method, op.Write.Path, op.Write.Headers, op.Write.Body)

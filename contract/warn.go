@@ -23,7 +23,9 @@ func (l *linter) operationWarnings(d *Document, op *TargetOperation) {
 		l.warn(d, op.Pointer+"/in_doubt", fmt.Sprintf("replay comes before lookup, but the target is %s, not enforced", protection), "look it up first")
 	}
 	l.timeoutWarning(d, op)
-	l.ruleWarnings(d, op)
+	if op.Go == nil {
+		l.ruleWarnings(d, op)
+	}
 	for _, a := range assumptions(op) {
 		l.warn(d, a.pointer, fmt.Sprintf("%s is assumed by %s on %s: %s", a.member, a.Owner, a.Date, a.Reason), "")
 	}

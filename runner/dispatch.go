@@ -36,6 +36,7 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	if left <= 0 {
 		return r.cfg.Scan
 	}
+	r.leaveUncarried(free)
 	items, err := r.store.Due(ctx, now, free, min(perPoll, left))
 	if err != nil {
 		return r.trouble(ctx, "due operations cannot be listed", err)
@@ -44,6 +45,10 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	for _, item := range items {
 		if ctx.Err() != nil {
 			return 0
+		}
+		if !r.carries(item.Connection) {
+			r.uncarried[item.Connection] = true
+			continue
 		}
 		if started, pause := r.start(item); !started && pause > 0 {
 			wait = min(wait, pause)
@@ -58,6 +63,17 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 		wait = min(wait, next.Sub(now))
 	}
 	return wait
+}
+
+// leaveUncarried keeps the work of others from being asked for again and again.
+func (r *Runner) leaveUncarried(free map[onefold.ConnectionRef]int) {
+	for c := range r.uncarried {
+		if r.carries(c) {
+			delete(r.uncarried, c)
+			continue
+		}
+		free[c] = 0
+	}
 }
 
 func (r *Runner) trouble(ctx context.Context, what string, err error) time.Duration {
@@ -77,7 +93,7 @@ func (r *Runner) start(item onefold.DueItem) (started bool, wait time.Duration) 
 	}
 	go func() {
 		defer r.nudge()
-		defer r.slots.give(item)
+		defer r.slots.give(item, withdrawn)
 		r.carry(r.work, item, withdrawn.Load)
 	}()
 	return true, 0

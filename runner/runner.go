@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // Defaults of Config.
 const (
 	// DefaultLease is how long a lease lasts (M9).
-	DefaultLease = 30 * time.Second
+	DefaultLease = onefold.DefaultLease
 	// DefaultScan is how often expired leases are looked for (M9).
 	DefaultScan = time.Second
 	// DefaultDrain is how long calls in flight may go on after the end was asked for.
@@ -22,10 +23,6 @@ const (
 	// costs a goroutine, a socket and an answer's buffer.
 	DefaultConcurrency = 1024
 )
-
-// lastWords is how long outcomes may take to be recorded once calls in flight
-// were cut off.
-const lastWords = 5 * time.Second
 
 // Config sets a runner up. Worker and Boot are required; zero durations mean
 // the defaults.
@@ -41,6 +38,10 @@ type Config struct {
 	// UserAgent is sent with every request.
 	UserAgent string
 	Logger    *slog.Logger
+	// Targets are the Go functions that carry the operations of targets with
+	// protocol: go, by the target's name. Operations of such a target that is not
+	// named here are left to the program that has its functions.
+	Targets map[string]onefold.Steps
 }
 
 // Runner carries operations out. Create it with New.
@@ -50,21 +51,33 @@ type Runner struct {
 	carrier onefold.Carrier
 	cfg     Config
 	log     *slog.Logger
-	actor   onefold.Actor
+	worker  *onefold.Worker
 
 	slots *slots
 	kick  chan struct{}
 	wake  wakeTime
+	// uncarried are the connections whose work was met and is not this runner's;
+	// the dispatcher's alone.
+	uncarried map[onefold.ConnectionRef]bool
 
 	// work bounds calls in flight: it ends when the drain time-out is over.
 	work    context.Context
 	endWork context.CancelFunc
 }
 
-// New returns a runner of a ledger. carrier carries its requests.
+// New returns a runner of a ledger. carrier carries the requests of all targets
+// but those with protocol: go; it may be nil where there are only such.
 func New(ledger *onefold.Ledger, carrier onefold.Carrier, cfg Config) (*Runner, error) {
-	if ledger == nil || carrier == nil || cfg.Worker == "" || cfg.Boot == nil {
-		return nil, errors.New("runner: a ledger, a carrier, a worker's name and a boot clock are required")
+	if ledger == nil || carrier == nil && len(cfg.Targets) == 0 || cfg.Worker == "" || cfg.Boot == nil {
+		return nil, errors.New("runner: a ledger, a carrier or Go targets, a worker's name and a boot clock are required")
+	}
+	if onefold.OutsideWorker(cfg.Worker) {
+		return nil, errors.New("runner: names that begin so are of workers outside a runner: " + cfg.Worker)
+	}
+	for target, steps := range cfg.Targets {
+		if steps.Write == nil {
+			return nil, errors.New("runner: the target " + target + " has no Write function")
+		}
 	}
 	cfg.Lease = orDefault(cfg.Lease, DefaultLease)
 	cfg.Scan = orDefault(cfg.Scan, DefaultScan)
@@ -76,11 +89,19 @@ func New(ledger *onefold.Ledger, carrier onefold.Carrier, cfg Config) (*Runner, 
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{
+	cfg.Targets = maps.Clone(cfg.Targets)
+	r := &Runner{
 		ledger: ledger, store: ledger.Store(), carrier: carrier, cfg: cfg, log: log,
-		actor: onefold.Actor{Kind: onefold.ActorWorker, Name: cfg.Worker},
-		slots: newSlots(cfg.Concurrency), kick: make(chan struct{}, 1),
-	}, nil
+		slots: newSlots(cfg.Concurrency), kick: make(chan struct{}, 1), uncarried: map[onefold.ConnectionRef]bool{},
+	}
+	worker, err := onefold.NewWorker(ledger, onefold.WorkerConfig{
+		Name: cfg.Worker, Boot: cfg.Boot, Carrier: r.carrierOf, Lease: cfg.Lease, UserAgent: cfg.UserAgent, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.worker = worker
+	return r, nil
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {
@@ -137,19 +158,21 @@ func (r *Runner) drain() {
 
 // watch hears of every operation that this process admits or changes.
 func (r *Runner) watch(op onefold.Operation, admitted bool) {
-	if admitted {
-		pointAdmitted()
-	}
 	if op.IsBarred(onefold.BarWithdrawn) {
 		r.slots.withdraw(op.ID)
+	}
+	if op.Lease == nil && !admitted {
+		r.slots.letGo(op.ID)
 	}
 	if op.Due == nil || op.Lease != nil {
 		return
 	}
+	connection := onefold.ConnectionRef{Workspace: op.Workspace, Connection: op.Connection}
+	if !r.carries(connection) {
+		return
+	}
 	if admitted && !op.Due.After(op.CreatedAt) {
-		started, _ := r.start(onefold.DueItem{
-			ID: op.ID, Connection: onefold.ConnectionRef{Workspace: op.Workspace, Connection: op.Connection}, Due: *op.Due,
-		})
+		started, _ := r.start(onefold.DueItem{ID: op.ID, Connection: connection, Due: *op.Due})
 		if started {
 			return
 		}

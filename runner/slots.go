@@ -72,12 +72,23 @@ func (s *slots) close() {
 
 func (s *slots) wait() { s.group.Wait() }
 
-// give returns a place.
-func (s *slots) give(item onefold.DueItem) {
+// letGo forgets that an operation is under way, because its lease is over: who
+// hangs on to it keeps a place, but must not keep the operation from its next
+// step (M10).
+func (s *slots) letGo(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.active, id)
+}
+
+// give returns a place that take gave with the given mark.
+func (s *slots) give(item onefold.DueItem, withdrawn *atomic.Bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.group.Done()
-	delete(s.active, item.ID)
+	if s.active[item.ID] == withdrawn {
+		delete(s.active, item.ID)
+	}
 	s.total--
 	if s.using[item.Connection]--; s.using[item.Connection] == 0 {
 		delete(s.using, item.Connection)

@@ -21,6 +21,7 @@ const (
 	failureDisk                          // reading, writing, opening, syncing; a damaged file
 	failureConstraint                    // the schema refused a row
 	failureCanceled                      // interrupted by its context
+	failureClosed                        // the store was closed
 )
 
 // SQLite's primary result codes, which every driver passes on.
@@ -83,6 +84,8 @@ func classifyText(text string) failureKind {
 		{"attempt to write a readonly database", failureDisk},
 		{"constraint failed", failureConstraint},
 		{"interrupted", failureCanceled},
+		{"sql: database is closed", failureClosed},
+		{"sql: statement is closed", failureClosed},
 	} {
 		if strings.Contains(text, known.words) {
 			return known.kind
@@ -107,6 +110,8 @@ func storeError(what string, err error) error {
 		return unavailable("the disk is full", "make room where the database file lies", err)
 	case failureDisk:
 		return unavailable("the database file cannot be used", "look at the log and at the disk", err)
+	case failureClosed:
+		return unavailable("the store is closed", "", err)
 	case failureOther, failureConstraint, failureCanceled:
 	}
 	return fmt.Errorf("sqlite: %s: %w", what, err)

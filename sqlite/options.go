@@ -116,7 +116,7 @@ func realPath(path string) (string, error) {
 // A file that exists is not opened: closing it again would drop the locks that
 // other connections of this process hold on it.
 func makeFile(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) //nolint:gosec // the path is the operator's
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/internal/failpoint"
 )
 
 const (
@@ -47,7 +48,7 @@ func (p *runnerPlace) take(path string) error {
 	if p.file != nil {
 		return onefold.ErrRunnerTaken
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // beside the database, which is the operator's
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("sqlite: the runner's lock file: %w", err)
 	}
@@ -61,8 +62,10 @@ func (p *runnerPlace) take(path string) error {
 // TakeRunner makes the caller the one runner of this file. The place is the
 // operating system's lock on a side file: it is free at once when the process
 // that holds it ends, and never earlier, so whoever gets it knows that every
-// lease that stands is of a process that is gone. Those leases are ended and
-// the attempts under them closed (M12a) before TakeRunner returns. An operation
+// runner's lease that stands is of a process that is gone. Those leases are ended
+// and the attempts under them closed (M12a) before TakeRunner returns. Of workers
+// outside a runner (onefold.OutsideWorker) the place proves nothing: they may be
+// at work beside it, and their leases and attempts are left to their own time. An operation
 // that the law refuses or that fails is logged and left to the scan for expired
 // leases: one of them does not stop the others. Errors:
 // onefold.ErrRunnerTaken, store_unavailable, onefold.ErrCommitUnknown.
@@ -84,12 +87,14 @@ func (s *Store) TakeRunner(ctx context.Context, worker string) (release func() e
 }
 
 func (s *Store) enterRunner(ctx context.Context, worker string) (seq int64, err error) {
+	failpoint.Before(failpoint.Taken)
 	err = s.writer.do(ctx, func(w *session) error {
 		return w.returning("runner.insert", []any{worker, nano(s.opts.now())}, &seq)
 	})
 	if err != nil {
 		return 0, err
 	}
+	failpoint.After(failpoint.Taken)
 	if err := s.endEarlier(ctx, "work.leased", s.endLease); err != nil {
 		return 0, err
 	}
@@ -173,6 +178,9 @@ func (s *Store) engineEvent(kind onefold.EventKind) onefold.Event {
 }
 
 func (s *Store) endLease(ctx context.Context, op *onefold.Operation) error {
+	if onefold.OutsideWorker(op.Lease.Worker) {
+		return nil
+	}
 	ev := s.engineEvent(onefold.EventLeaseExpired)
 	ev.Lease = &onefold.LeaseGrant{Worker: op.Lease.Worker, Token: op.Lease.Token, ProcessGone: true}
 	if op.State == onefold.Attempting {
@@ -181,20 +189,24 @@ func (s *Store) endLease(ctx context.Context, op *onefold.Operation) error {
 			Asserts: onefold.AssertsNothing, Detail: "the process that held the lease is gone; what it sent is not known",
 		}
 	}
+	failpoint.Before(failpoint.LeaseEnded)
 	_, err := s.Step(ctx, op.ID, ev, 0)
+	failpoint.After(failpoint.LeaseEnded)
 	return err
 }
 
 func (s *Store) closeAttempts(ctx context.Context, op *onefold.Operation) error {
 	for i := range op.Attempts {
-		if op.Attempts[i].Closed() {
+		if a := &op.Attempts[i]; a.Closed() || onefold.OutsideWorker(a.Worker) {
 			continue
 		}
 		ev := s.engineEvent(onefold.EventAttemptClosed)
 		ev.Close = &onefold.AttemptClose{Attempt: op.Attempts[i].ID, By: onefold.ClosedByProcessEnd}
+		failpoint.Before(failpoint.AttemptEnded)
 		if _, err := s.Step(ctx, op.ID, ev, 0); err != nil {
 			return err
 		}
+		failpoint.After(failpoint.AttemptEnded)
 	}
 	return nil
 }

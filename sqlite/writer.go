@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/internal/failpoint"
 )
 
 const (
@@ -211,9 +212,12 @@ func (w *writer) transaction(batch []*task) bool {
 		w.undo()
 		return true
 	}
+	failpoint.Before(failpoint.Committed)
 	if err := w.session.commit(); err != nil {
 		setAll(batch, w.commitFailed(err))
+		return true
 	}
+	failpoint.After(failpoint.Committed)
 	return true
 }
 

@@ -353,6 +353,12 @@ func TestClosingWaitsForStepsUnderWay(t *testing.T) {
 	if !errors.Is(err, onefold.ErrStoreUnavailable) {
 		t.Errorf("after closing: %v", err)
 	}
+	if _, err := s.Store.Operation(context.Background(), "", "op_1"); !errors.Is(err, onefold.ErrStoreUnavailable) {
+		t.Errorf("reading after closing: %v", err)
+	}
+	if err := s.Store.Ping(context.Background()); !errors.Is(err, onefold.ErrStoreUnavailable) {
+		t.Errorf("asking after closing: %v", err)
+	}
 	if err := s.Store.Close(); err != nil {
 		t.Errorf("closing again: %v", err)
 	}

@@ -45,13 +45,34 @@ func filters(t *testing.T, s *Subject) {
 	review := s.Step(t, e.ID, contradict).Operation.Reviews[0].ID
 	f := admit("a", func(o *onefold.Operation) { o.Capability = "orders.create" })
 	s.Ended(t, f.ID, onefold.OutcomeUnknown, "")
+	for _, q := range filterCases([]onefold.Operation{a, b, c, d, e, f}, review, start) {
+		q.query.Workspace = Workspace
+		found, next, err := s.Store.List(ctx, q.query)
+		noError(t, err)
+		if diff := cmp.Diff(q.want, idsOf(found)); diff != "" || next != "" {
+			t.Errorf("%s: the list differs, next %q, of %v:\n%s", q.name, next, by, diff)
+		}
+	}
+	everywhere, _, err := s.Store.List(ctx, onefold.Query{})
+	noError(t, err)
+	if len(everywhere) != 6 {
+		t.Errorf("%d operations in all workspaces", len(everywhere))
+	}
+}
+
+// filterCase is a query and the operations that it has to find, newest first.
+type filterCase struct {
+	name  string
+	query onefold.Query
+	want  []string
+}
+
+// filterCases are told over six operations, admitted one second after the other.
+func filterCases(ops []onefold.Operation, review string, start time.Time) []filterCase {
+	a, b, c, d, e, f := ops[0], ops[1], ops[2], ops[3], ops[4], ops[5]
 	yes, no := true, false
 	at := func(seconds int) *time.Time { at := start.Add(time.Duration(seconds) * time.Second); return &at }
-	for _, q := range []struct {
-		name  string
-		query onefold.Query
-		want  []string
-	}{
+	return []filterCase{
 		{"nothing", onefold.Query{}, []string{f.ID, e.ID, d.ID, c.ID, b.ID, a.ID}},
 		{"capability", onefold.Query{Capability: "orders.create"}, []string{f.ID, e.ID, b.ID}},
 		{"connection", onefold.Query{Connection: "bank"}, []string{e.ID, c.ID}},
@@ -80,18 +101,6 @@ func filters(t *testing.T, s *Subject) {
 			Key: "e", Capability: "orders.create", Connection: "bank", State: onefold.Rejected, Reference: e.Reference,
 			Identity: e.Identity, Review: review, Contradicted: &yes, CreatedFrom: at(0), CreatedTo: at(9), SubmittedBy: "ada",
 		}, []string{e.ID}},
-	} {
-		q.query.Workspace = Workspace
-		found, next, err := s.Store.List(ctx, q.query)
-		noError(t, err)
-		if diff := cmp.Diff(q.want, idsOf(found)); diff != "" || next != "" {
-			t.Errorf("%s: the list differs, next %q, of %v:\n%s", q.name, next, by, diff)
-		}
-	}
-	everywhere, _, err := s.Store.List(ctx, onefold.Query{})
-	noError(t, err)
-	if len(everywhere) != 6 {
-		t.Errorf("%d operations in all workspaces", len(everywhere))
 	}
 }
 
@@ -218,6 +227,16 @@ func reviewsListed(t *testing.T, s *Subject) {
 			t.Errorf("%s: the reviews differ:\n%s", c.name, diff)
 		}
 	}
+	reviewsPaged(t, s, []string{"third", "second", "first"})
+	if items, _, err := s.Store.Reviews(ctx, onefold.ReviewQuery{Workspace: "umbrella"}); err != nil || len(items) != 0 {
+		t.Errorf("another workspace sees %d reviews, error %v", len(items), err)
+	}
+}
+
+// reviewsPaged turns the pages of one review each.
+func reviewsPaged(t *testing.T, s *Subject, want []string) {
+	t.Helper()
+	ctx := context.Background()
 	var paged []string
 	for q := (onefold.ReviewQuery{Workspace: Workspace, Limit: 1}); ; {
 		items, next, err := s.Store.Reviews(ctx, q)
@@ -229,10 +248,7 @@ func reviewsListed(t *testing.T, s *Subject) {
 			break
 		}
 	}
-	if diff := cmp.Diff([]string{"third", "second", "first"}, paged); diff != "" {
+	if diff := cmp.Diff(want, paged); diff != "" {
 		t.Errorf("page by page the reviews differ:\n%s", diff)
-	}
-	if items, _, err := s.Store.Reviews(ctx, onefold.ReviewQuery{Workspace: "umbrella"}); err != nil || len(items) != 0 {
-		t.Errorf("another workspace sees %d reviews, error %v", len(items), err)
 	}
 }

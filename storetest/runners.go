@@ -13,6 +13,7 @@ func runnerStories() []story {
 	return []story{
 		{"one runner at a time", oneRunner},
 		{"a new runner ends what an old one left", endsEarlierRunner},
+		{"a new runner leaves what workers outside a runner are at", leavesOutsideWorkers},
 	}
 }
 
@@ -88,5 +89,46 @@ func endsEarlierRunner(t *testing.T, s *Subject) {
 	noError(t, err)
 	if len(items) != 2*many+3 {
 		t.Errorf("%d operations are due, want %d", len(items), 2*many+3)
+	}
+}
+
+// A program that carries its operations out by Do is no runner, and may be in the
+// middle of a write while a runner starts.
+//
+// Proves: M10, M12a
+func leavesOutsideWorkers(t *testing.T, s *Subject) {
+	ctx := context.Background()
+	outside := func(ev onefold.Event) onefold.Event {
+		ev.Lease.Worker = "do:cron"
+		return ev
+	}
+	begin := func(key string) onefold.Operation {
+		op := s.Admit(t, key)
+		leased := s.Step(t, op.ID, outside(s.Lease()))
+		done, err := s.Store.StepBegin(ctx, op.ID, s.Begin(leased.Operation.Token), Frozen())
+		noError(t, err)
+		return done.Operation
+	}
+	silent := begin("silent outside")
+	s.Clock.Advance(time.Minute)
+	s.Step(t, silent.ID, s.Event(onefold.EventLeaseExpired, Worker()))
+	begun := begin("begun outside")
+	looking := s.Admit(t, "leased outside")
+	s.Step(t, looking.ID, outside(s.Lease()))
+
+	release, err := s.Store.TakeRunner(ctx, "w2")
+	noError(t, err)
+	defer func() { noError(t, release()) }()
+	for id, wantLease := range map[string]bool{begun.ID: true, silent.ID: false, looking.ID: true} {
+		op, err := s.Store.Operation(ctx, Workspace, id)
+		noError(t, err)
+		if (op.Lease != nil) != wantLease {
+			t.Errorf("%s: leased %v, want %v", op.Key, op.Lease != nil, wantLease)
+		}
+		for _, a := range op.Attempts {
+			if a.Closed() {
+				t.Errorf("%s: the attempt was closed: %+v", op.Key, a)
+			}
+		}
 	}
 }

@@ -38,9 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the stories of testdata/script against the real binary. Each
-// script says what it proves in its first line.
-//
-// Proves: I14, M24, I4, I8, I12, M27
+// script says in its first line which rules it proves, if it proves any.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -48,7 +46,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup:               setUp,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "eventually": eventually, "start": start, "stop": stop,
+			"exits": exits, "eventually": eventually, "start": start, "signal": stop,
 			"json": checkJSON, "setjson": setJSON, "get": get, "post": post,
 		},
 	})

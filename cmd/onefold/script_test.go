@@ -178,11 +178,11 @@ func environ(ts *testscript.TestScript) []string {
 	return out
 }
 
-// stop NAME SIGNAL CODE signals a program and waits until it has ended with that
+// signal NAME SIGNAL CODE signals a program and waits until it has ended with that
 // exit code; then NAME.out holds its standard output.
 func stop(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
-		ts.Fatalf("usage: stop NAME SIGNAL CODE")
+		ts.Fatalf("usage: signal NAME SIGNAL CODE")
 	}
 	signals := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
 	g := ts.Value(processes).(*group)
@@ -261,7 +261,7 @@ func readJSON(ts *testscript.TestScript, source string) any {
 	return last
 }
 
-// pick follows a path of names and numbers; "#" is a list's length.
+// pick follows a path of names and numbers; "len" is a list's length.
 func pick(ts *testscript.TestScript, value any, path string) string {
 	for part := range strings.SplitSeq(path, ".") {
 		switch v := value.(type) {
@@ -272,7 +272,7 @@ func pick(ts *testscript.TestScript, value any, path string) string {
 			}
 			value = next
 		case []any:
-			if part == "#" {
+			if part == "len" {
 				value = json.Number(strconv.Itoa(len(v)))
 				continue
 			}
@@ -293,18 +293,20 @@ func pick(ts *testscript.TestScript, value any, path string) string {
 	return string(text)
 }
 
-// get URL STATUS asks until the answer has that status, and keeps the body in
-// the file body.
+// get URL STATUS [PATH VALUE] asks until the answer has that status, and that
+// member that value, and keeps the body in the file body.
 func get(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: get URL STATUS")
+	if neg || len(args) != 2 && len(args) != 4 {
+		ts.Fatalf("usage: get URL STATUS [PATH VALUE]")
 	}
 	until := time.After(patience)
 	for {
 		status, body, err := fetch(http.MethodGet, args[0], nil)
 		if err == nil && strconv.Itoa(status) == args[1] {
 			ts.Check(os.WriteFile(ts.MkAbs("body"), []byte(body), 0o600))
-			return
+			if len(args) == 2 || pick(ts, readJSON(ts, "body"), args[2]) == args[3] {
+				return
+			}
 		}
 		select {
 		case <-time.After(again):

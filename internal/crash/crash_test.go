@@ -25,12 +25,12 @@ type place struct {
 }
 
 var places = []place{
-	{name: "after admission", point: "after-admission"},
-	{name: "after lease", point: "after-lease"},
-	{name: "after begin", point: "after-begin", unsent: 1},
+	{name: "after admission", point: "after-admitted"},
+	{name: "after lease", point: "after-leased"},
+	{name: "after begin", point: "after-begun", unsent: 1},
 	{name: "after the effect"},
-	{name: "after the answer", point: "after-answer"},
-	{name: "after the outcome", point: "after-outcome"},
+	{name: "after the answer", point: "after-sent"},
+	{name: "after the outcome", point: "after-answered"},
 }
 
 // Proves: M4, M6, M8, M10, M11, M12a, M22, I3
@@ -184,7 +184,7 @@ func TestTwoHundredCallersWithOneKey(t *testing.T) {
 func TestKilledUnderLoadAndAgainWhileRecovering(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	mark := h.open("after-begin@20")
+	mark := h.open("after-begun@20")
 	const n = 48
 	bodies := make([]string, n)
 	var group sync.WaitGroup
@@ -198,7 +198,7 @@ func TestKilledUnderLoadAndAgainWhileRecovering(t *testing.T) {
 		t.Fatalf("the failpoint did not fire: %v", err)
 	}
 	// Killed once more while it recovers.
-	again := h.open("after-outcome@3")
+	again := h.open("after-answered@3")
 	for i := range n {
 		if a := h.call(http.MethodPost, "/v1/operations", fmt.Sprint("k-", i), bodies[i]); a.status == 0 {
 			break

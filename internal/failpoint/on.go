@@ -7,31 +7,132 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"syscall"
+	"time"
 )
 
-var reached atomic.Int64
+// Before marks the place before a write by its name.
+func Before(name string) { reach("before-" + name) }
 
-// Point kills the process with SIGKILL if the named place is armed, after
-// writing the mark that proves it.
-func Point(name string) {
-	armed, count, _ := strings.Cut(os.Getenv(Variable), "@")
-	if armed == "" || armed != name {
-		return
+// After marks the place after a write by its name.
+func After(name string) { reach("after-" + name) }
+
+// Note writes down that a place was passed, and by whom.
+func Note(place, who string) { appendLine(Trace, place+" "+who) }
+
+// WallClock is now, made as wrong as the file says that Wall names.
+func WallClock(now func() time.Time) func() time.Time {
+	path := os.Getenv(Wall)
+	if path == "" {
+		return now
 	}
-	nth, err := strconv.ParseInt(count, 10, 64)
-	if err != nil {
-		nth = 1
+	return func() time.Time {
+		text, err := os.ReadFile(path) //nolint:gosec // the test's own file
+		if err != nil {
+			return now()
+		}
+		wrong, err := time.ParseDuration(strings.TrimSpace(string(text)))
+		if err != nil {
+			return now() // the file is being written
+		}
+		return now().Add(wrong)
 	}
-	if reached.Add(1) != nth {
-		return
-	}
-	if mark := os.Getenv(Mark); mark != "" {
-		if err := os.WriteFile(mark, []byte(name+"\n"), 0o600); err != nil {
-			fmt.Fprintln(os.Stderr, "failpoint: the mark cannot be written:", err)
+}
+
+// The actions at a place beside killing, which is "" or "kill".
+const (
+	actionStop  = "stop"
+	actionPanic = "panic"
+	actionHold  = "hold"
+)
+
+// lookEvery is how often a held place looks whether it may go on.
+const lookEvery = 2 * time.Millisecond
+
+type armed struct {
+	place, action string
+	left          int64
+}
+
+// points are the armed places, read from the environment once.
+var points = struct {
+	sync.Mutex
+	once sync.Once
+	list []*armed
+}{}
+
+func parse(text string) (list []*armed) {
+	for item := range strings.SplitSeq(text, ",") {
+		place, action, _ := strings.Cut(strings.TrimSpace(item), "=")
+		place, count, _ := strings.Cut(place, "@")
+		n, err := strconv.ParseInt(count, 10, 64)
+		if err != nil {
+			n = 1
+		}
+		if action == "kill" {
+			action = ""
+		}
+		if place != "" {
+			list = append(list, &armed{place: place, action: action, left: n})
 		}
 	}
-	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	select {} // the signal ends the process
+	return list
+}
+
+func reach(place string) {
+	points.once.Do(func() { points.list = parse(os.Getenv(Variable)) })
+	points.Lock()
+	action, fires := "", false
+	for _, p := range points.list {
+		if p.place != place {
+			continue
+		}
+		if p.left--; p.left == 0 {
+			action, fires = p.action, true
+			appendLine(Mark, place)
+		}
+	}
+	if fires && action == "" {
+		// Killed while the lock is held, so that no other place fires meanwhile.
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // the signal ends the process
+	}
+	points.Unlock()
+	switch action {
+	case actionStop:
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	case actionPanic:
+		panic("failpoint " + place)
+	case actionHold:
+		hold()
+	}
+}
+
+// hold waits until the file is there that Go names.
+func hold() {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for range ticker.C {
+		if _, err := os.Stat(os.Getenv(Go)); err == nil {
+			return
+		}
+	}
+}
+
+// appendLine proves, in the file that a variable names, that a place was
+// reached. What was appended outlives the process.
+func appendLine(variable, line string) {
+	path := os.Getenv(variable)
+	if path == "" {
+		return
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the test's own file
+	if err == nil {
+		_, err = f.WriteString(line + "\n")
+		_ = f.Close()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "failpoint: the mark cannot be written:", err)
+	}
 }

@@ -49,6 +49,8 @@ var importLaw = []layer{
 	{folder: "console", module: []string{"."}, external: []string{"github.com/a-h/templ"}},
 	{folder: "client", module: []string{"."}},
 	{folder: "telemetry", module: []string{"."}, external: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io"}},
+	// What a program that embeds onefold takes from its machine: plumbing with a public name.
+	{folder: "machine", module: []string{"."}, external: []string{"golang.org/x/sys"}},
 	// The judge of every run: it must not know what it judges.
 	{folder: "sandbox", external: []string{"modernc.org/sqlite"}, drivers: true},
 	{folder: "internal", free: true},

@@ -2,21 +2,19 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
-	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/client"
 	"github.com/onefold-dev/onefold/cmd/onefold/internal/deployment"
-	"github.com/onefold-dev/onefold/cmd/onefold/internal/remote"
 	"github.com/onefold-dev/onefold/contract"
 )
 
@@ -86,55 +84,32 @@ func (a *app) applyRemotely(c *cobra.Command, o *applyOrder, docs []contract.Doc
 	if err != nil {
 		return err
 	}
-	type file struct {
-		Name string `json:"name"`
-		Text string `json:"text"`
-	}
-	var body struct {
-		Files []file `json:"files"`
-	}
+	sent := make([]client.SourceFile, 0, len(files))
 	for _, f := range files {
-		body.Files = append(body.Files, file{f.Name, string(f.Text)})
+		sent = append(sent, client.SourceFile{Name: f.Name, Text: string(f.Text)})
 	}
-	text, err := json.Marshal(body)
+	api, err := a.client()
 	if err != nil {
 		return err
 	}
-	r, err := a.remote()
+	defer api.Close()
+	done, err := api.Publish(c.Context(), sent, o.check || o.dryRun)
 	if err != nil {
 		return err
 	}
-	call := remote.Request{Method: http.MethodPost, Path: "/v1/documents", Body: text}
-	if o.check || o.dryRun {
-		call.Query = url.Values{"dry_run": {"true"}}
-	}
-	rep, err := r.Call(c.Context(), call)
-	if err != nil {
-		return err
-	}
-	done, err := decode[publication](rep.Body)
-	if err != nil {
-		return err
-	}
-	var verdict deployment.Verdict
-	verdict.Warnings, verdict.Served = done.Warnings, []deployment.Served{}
-	var applied []deployment.AppliedDocument
-	for _, d := range done.Stored {
-		d.Change = deployment.Published
-		applied = append(applied, d)
-	}
-	for _, d := range done.Unchanged {
-		d.Change = deployment.Unchanged
-		applied = append(applied, d)
-	}
+	verdict := deployment.Verdict{Warnings: done.Warnings, Served: []deployment.Served{}}
+	applied := slices.Concat(appliedNames(done.Stored, deployment.Published), appliedNames(done.Unchanged, deployment.Unchanged))
 	return a.applied(applied, docs, verdict, nil, resultWord(o))
 }
 
-// publication is what the server says of a publication.
-type publication struct {
-	Stored    []deployment.AppliedDocument `json:"stored"`
-	Unchanged []deployment.AppliedDocument `json:"unchanged"`
-	Warnings  []string                     `json:"warnings"`
+func appliedNames(names []client.DocumentName, change deployment.Change) []deployment.AppliedDocument {
+	out := make([]deployment.AppliedDocument, 0, len(names))
+	for _, n := range names {
+		out = append(out, deployment.AppliedDocument{
+			Kind: contract.Kind(n.Kind), Workspace: n.Workspace, Name: n.Name, Version: n.Version, Change: change,
+		})
+	}
+	return out
 }
 
 // resultWord says in a word what apply did.

@@ -1,20 +1,19 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/onefold-dev/onefold"
-	"github.com/onefold-dev/onefold/cmd/onefold/internal/remote"
+	"github.com/onefold-dev/onefold/client"
 )
 
 func newOps(a *app) *cobra.Command {
@@ -31,36 +30,44 @@ func newOps(a *app) *cobra.Command {
 }
 
 // addPaging gives a list its flags.
-func addPaging(f *pflag.FlagSet, query url.Values) {
-	f.Var(queryFlag{query, "limit", "N", nil}, "limit", "how many, 1 to 200 (default 50)")
-	f.Var(queryFlag{query, "cursor", "CURSOR", nil}, "cursor", "where the previous page ended")
+func addPaging(f *pflag.FlagSet, p *client.PageOf, size int) {
+	f.IntVar(&p.Limit, "limit", size, "how many, `N` from 1 to 200")
+	f.StringVar(&p.Cursor, "cursor", "", "the `CURSOR` where the previous page ended")
 }
 
-// queryFlag is a flag that goes into a query as it is; the server judges it.
-type queryFlag struct {
-	query url.Values
-	name  string
+// The sizes of pages: lists as the server has them, parts of one operation as
+// many as it gives at once.
+const (
+	listSize = 50
+	partSize = 200
+)
+
+// wordFlag is a flag that takes one of several words.
+type wordFlag struct {
+	value *string
 	kind  string
-	words []string // where it is one of these
+	words []string
 }
 
 // String returns what is set.
-func (q queryFlag) String() string { return q.query.Get(q.name) }
+func (q wordFlag) String() string {
+	if q.value == nil {
+		return ""
+	}
+	return *q.value
+}
 
-// Set keeps the value.
-func (q queryFlag) Set(value string) error {
-	if q.words != nil && !slices.Contains(q.words, value) {
+// Set takes one of the words.
+func (q wordFlag) Set(value string) error {
+	if !slices.Contains(q.words, value) {
 		return fmt.Errorf("it is one of %s", strings.Join(q.words, ", "))
 	}
-	if value == "" {
-		return fmt.Errorf("it must not be empty")
-	}
-	q.query.Set(q.name, value)
+	*q.value = value
 	return nil
 }
 
 // Type names the flag's values in help texts.
-func (q queryFlag) Type() string { return q.kind }
+func (q wordFlag) Type() string { return q.kind }
 
 func stateNames() []string {
 	var names []string
@@ -70,180 +77,184 @@ func stateNames() []string {
 	return names
 }
 
+// listOrder is what ops list was asked for.
+type listOrder struct {
+	filter                           client.Filter
+	state, contradicted, created, to string
+}
+
 func newOpsList(a *app) *cobra.Command {
-	query := url.Values{}
+	var o listOrder
 	c := &cobra.Command{
 		Use: "list", Short: "List operations, newest first", Args: wants(),
-		RunE: func(c *cobra.Command, _ []string) error {
-			r, err := a.remote()
-			if err != nil {
-				return err
-			}
-			rep, err := r.Get(c.Context(), "/v1/operations", query)
-			if err != nil {
-				return err
-			}
-			return show(a, rep, operationTable)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return a.listOperations(c.Context(), &o) },
 	}
 	f := c.Flags()
-	filter := func(flag, kind, text string, words []string) {
-		f.Var(queryFlag{query, strings.ReplaceAll(flag, "-", "_"), kind, words}, flag, text)
-	}
-	filter("state", "STATE", strings.Join(stateNames(), ", "), stateNames())
-	filter("capability", "NAME", "of this capability", nil)
-	filter("connection", "NAME", "over this connection", nil)
-	filter("key", "KEY", "with this caller key", nil)
-	filter("reference", "TEXT", "with this reference, ours or the target's", nil)
-	filter("identity", "TEXT", "with this request identity", nil)
-	filter("review", "ID", "with this review", nil)
-	filter("contradicted", "BOOL", "with conflicting answers: true or false", []string{"true", "false"})
-	filter("created-from", "TIME", "admitted at or after (RFC 3339)", nil)
-	filter("created-to", "TIME", "admitted before (RFC 3339)", nil)
-	addPaging(f, query)
+	f.Var(wordFlag{&o.state, "STATE", stateNames()}, "state", strings.Join(stateNames(), ", "))
+	f.StringVar(&o.filter.Capability, "capability", "", "of the capability `NAME`")
+	f.StringVar(&o.filter.Connection, "connection", "", "over the connection `NAME`")
+	f.StringVar(&o.filter.Key, "key", "", "with the caller key `KEY`")
+	f.StringVar(&o.filter.Reference, "reference", "", "with the reference `TEXT`, ours or the target's")
+	f.StringVar(&o.filter.Identity, "identity", "", "with the request identity `TEXT`")
+	f.StringVar(&o.filter.Review, "review", "", "with the review `ID`")
+	f.Var(wordFlag{&o.contradicted, "BOOL", []string{"true", "false"}}, "contradicted", "with conflicting answers: true or false")
+	f.StringVar(&o.created, "created-from", "", "admitted at `TIME` or after (RFC 3339)")
+	f.StringVar(&o.to, "created-to", "", "admitted before `TIME` (RFC 3339)")
+	addPaging(f, &o.filter.PageOf, listSize)
 	return c
 }
 
-// opsRead is a command that reads one part of an operation.
-func opsRead[T any](a *app, use, short string, part []string, query url.Values, text func(w io.Writer, v T)) *cobra.Command {
+func (a *app) listOperations(ctx context.Context, o *listOrder) (err error) {
+	o.filter.State = onefold.State(o.state)
+	if o.contradicted != "" {
+		yes := o.contradicted == "true"
+		o.filter.Contradicted = &yes
+	}
+	if o.filter.CreatedFrom, err = instant("created-from", o.created); err != nil {
+		return err
+	}
+	if o.filter.CreatedTo, err = instant("created-to", o.to); err != nil {
+		return err
+	}
+	api, err := a.client()
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	p, err := api.Operations(ctx, o.filter)
+	if err != nil {
+		return err
+	}
+	return a.show(p.Raw, func(w io.Writer) { operationTable(w, &p) })
+}
+
+// opsRead is a command that reads something of one operation.
+func opsRead[T any](a *app, use, short string, read func(ctx context.Context, api *client.Client, id string) (T, error),
+	raw func(*T) json.RawMessage, text func(w io.Writer, v *T),
+) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: wants("ID"),
 		RunE: func(c *cobra.Command, args []string) error {
-			r, err := a.remote()
+			api, err := a.client()
 			if err != nil {
 				return err
 			}
-			rep, err := r.Get(c.Context(), remote.OperationPath(args[0], part...), query)
+			defer api.Close()
+			v, err := read(c.Context(), api, args[0])
 			if err != nil {
 				return err
 			}
-			return show(a, rep, text)
+			return a.show(raw(&v), func(w io.Writer) { text(w, &v) })
 		},
 	}
 }
 
 func newOpsShow(a *app) *cobra.Command {
-	return opsRead(a, "show ID", "Show an operation", nil, nil, a.operationText)
+	return opsRead(a, "show ID", "Show an operation", func(ctx context.Context, api *client.Client, id string) (client.Operation, error) {
+		return api.Operation(ctx, id, 0, 0)
+	}, func(o *client.Operation) json.RawMessage { return o.Raw }, a.operationText)
 }
 
-// entry is one line of a timeline.
-type entry struct {
-	At     time.Time `json:"at"`
-	Actor  actor     `json:"actor"`
-	Event  string    `json:"event"`
-	From   *string   `json:"from"`
-	To     *string   `json:"to"`
-	Detail string    `json:"detail"`
-	Reason string    `json:"reason"`
-}
-
-type actor struct {
-	Kind string `json:"kind"`
-	Name string `json:"name"`
+// opsPart is a command that reads a list that belongs to one operation.
+func opsPart[T any](a *app, use, short string,
+	read func(api *client.Client, ctx context.Context, id string, p client.PageOf) (client.Page[T], error), text func(w io.Writer, items []T),
+) *cobra.Command {
+	var of client.PageOf
+	c := opsRead(a, use, short, func(ctx context.Context, api *client.Client, id string) (client.Page[T], error) {
+		return read(api, ctx, id, of)
+	}, func(p *client.Page[T]) json.RawMessage { return p.Raw }, func(w io.Writer, p *client.Page[T]) {
+		text(w, p.Items)
+		more(w, p.NextCursor)
+	})
+	addPaging(c.Flags(), &of, partSize)
+	return c
 }
 
 func newOpsTimeline(a *app) *cobra.Command {
-	query := url.Values{"limit": {"200"}}
-	c := opsRead(a, "timeline ID", "Show what happened to an operation, oldest first", []string{"timeline"}, query, func(w io.Writer, p page[entry]) {
-		rows := make([][]string, 0, len(p.Items))
-		for _, e := range p.Items {
-			step := deref(e.To)
-			if from := deref(e.From); from != "" && from != step {
-				step = from + " → " + step
-			}
-			detail := plain(e.Detail)
-			if e.Reason != "" {
-				detail = strings.TrimSpace(detail + " — " + plain(e.Reason))
-			}
-			rows = append(rows, []string{e.At.UTC().Format("15:04:05.000"), e.Event, step, plain(e.Actor.Name), detail})
+	return opsPart(a, "timeline ID", "Show what happened to an operation, oldest first", (*client.Client).Timeline, func(w io.Writer, items []client.Entry) {
+		rows := make([][]string, 0, len(items))
+		for i := range items {
+			e := &items[i]
+			rows = append(rows, []string{e.At.UTC().Format("15:04:05.000"), string(e.Event), stepWords(e), plain(e.Actor.Name), detailWords(e)})
 		}
 		table(w, []string{"TIME", "EVENT", "STATE", "WHO", "WHAT"}, rows)
-		more(w, p.NextCursor)
 	})
-	addPaging(c.Flags(), query)
-	return c
 }
 
-// attempt is one try.
-type attempt struct {
-	ID       string     `json:"id"`
-	Number   int        `json:"number"`
-	Kind     string     `json:"kind"`
-	Worker   string     `json:"worker"`
-	BegunAt  time.Time  `json:"begun_at"`
-	EndedAt  *time.Time `json:"ended_at"`
-	Open     bool       `json:"open"`
-	Verdict  *string    `json:"verdict"`
-	ProvenBy *string    `json:"proven_by"`
+// stepWords are a line's states: the one that stays, or from and to.
+func stepWords(e *client.Entry) string {
+	var from, to onefold.State
+	if e.From != nil {
+		from = *e.From
+	}
+	if e.To != nil {
+		to = *e.To
+	}
+	if from == "" || from == to {
+		return string(to)
+	}
+	return string(from) + " → " + string(to)
+}
+
+func detailWords(e *client.Entry) string {
+	if e.Reason == "" {
+		return plain(e.Detail)
+	}
+	return strings.TrimPrefix(plain(e.Detail)+" — "+plain(e.Reason), " — ")
 }
 
 func newOpsAttempts(a *app) *cobra.Command {
-	query := url.Values{"limit": {"200"}}
-	c := opsRead(a, "attempts ID", "Show the attempts of an operation", []string{"attempts"}, query, func(w io.Writer, p page[attempt]) {
-		rows := make([][]string, 0, len(p.Items))
-		for _, t := range p.Items {
-			verdict := deref(t.Verdict)
-			switch {
-			case t.Open:
-				verdict = "open: its worker went silent"
-			case verdict == "":
-				verdict = "out"
-			case t.ProvenBy != nil:
-				verdict += ", proven without effect by " + *t.ProvenBy
-			}
-			rows = append(rows, []string{strconv.Itoa(t.Number), t.Kind, when(t.BegunAt), whenOpt(t.EndedAt), verdict, plain(t.Worker)})
+	return opsPart(a, "attempts ID", "Show the attempts of an operation", (*client.Client).Attempts, func(w io.Writer, items []client.Attempt) {
+		rows := make([][]string, 0, len(items))
+		for i := range items {
+			t := &items[i]
+			rows = append(rows, []string{strconv.Itoa(t.Number), string(t.Kind), when(t.BegunAt), whenOpt(t.EndedAt), verdictWords(t), plain(t.Worker)})
 		}
 		tableOr(w, "nothing was sent yet", []string{"NO", "KIND", "BEGUN", "ENDED", "VERDICT", "WORKER"}, rows)
 	})
-	addPaging(c.Flags(), query)
-	return c
 }
 
-// evidence is one observed fact.
-type evidence struct {
-	ID        string    `json:"id"`
-	Kind      string    `json:"kind"`
-	Asserts   string    `json:"asserts"`
-	Reference *string   `json:"reference"`
-	Detail    string    `json:"detail"`
-	SeenAt    time.Time `json:"seen_at"`
+func verdictWords(t *client.Attempt) string {
+	switch {
+	case t.Open:
+		return "open: its worker went silent"
+	case t.Verdict == nil:
+		return "out"
+	case t.ProvenBy != nil:
+		return string(*t.Verdict) + ", proven without effect by " + string(*t.ProvenBy)
+	}
+	return string(*t.Verdict)
 }
 
 func newOpsEvidence(a *app) *cobra.Command {
-	query := url.Values{"limit": {"200"}}
-	c := opsRead(a, "evidence ID", "Show what was observed of an operation's effect", []string{"evidence"}, query, func(w io.Writer, p page[evidence]) {
-		rows := make([][]string, 0, len(p.Items))
-		for _, e := range p.Items {
-			rows = append(rows, []string{e.SeenAt.UTC().Format("15:04:05.000"), e.Kind, e.Asserts, plain(deref(e.Reference)), plain(e.Detail)})
+	return opsPart(a, "evidence ID", "Show what was observed of an operation's effect", (*client.Client).Evidence, func(w io.Writer, items []client.Evidence) {
+		rows := make([][]string, 0, len(items))
+		for i := range items {
+			e := &items[i]
+			rows = append(rows, []string{e.SeenAt.UTC().Format("15:04:05.000"), string(e.Kind), string(e.Asserts), plain(deref(e.Reference)), plain(e.Detail)})
 		}
 		tableOr(w, "nothing was observed yet", []string{"SEEN", "KIND", "ASSERTS", "REFERENCE", "DETAIL"}, rows)
-		more(w, p.NextCursor)
 	})
-	addPaging(c.Flags(), query)
-	return c
 }
 
 func newOpsRequest(a *app) *cobra.Command {
-	type parts struct {
-		Request  json.RawMessage `json:"request"`
-		Outgoing *outgoing       `json:"outgoing"`
-	}
-	c := opsRead(a, "request ID", "Show what was submitted and what goes to the target", []string{"request"}, nil, func(w io.Writer, p parts) {
-		fmt.Fprintf(w, "submitted\n%s\n\nto the target\n", p.Request)
-		outgoingText(w, p.Outgoing)
+	return opsRead(a, "request ID", "Show what was submitted and what goes to the target", func(ctx context.Context, api *client.Client, id string) (client.Request, error) {
+		return api.Request(ctx, id)
+	}, func(r *client.Request) json.RawMessage { return r.Raw }, func(w io.Writer, r *client.Request) {
+		fmt.Fprintf(w, "submitted\n%s\n\nto the target\n", r.Request)
+		outgoingText(w, r.Outgoing)
 	})
-	return c
 }
 
 // outgoingText shows a frozen request.
-func outgoingText(w io.Writer, o *outgoing) {
+func outgoingText(w io.Writer, o *client.Outgoing) {
 	if o == nil {
 		fmt.Fprintln(w, "not built yet: it is, when it is first sent")
 		return
 	}
 	fmt.Fprintf(w, "%s %s\n", o.Method, o.Path)
 	for _, h := range o.Headers {
-		fmt.Fprintf(w, "%s: %s\n", plain(h["name"]), plain(h["value"]))
+		fmt.Fprintf(w, "%s: %s\n", plain(h.Name), plain(h.Value))
 	}
 	if o.Body != nil {
 		fmt.Fprintf(w, "\n%s\n", *o.Body)
@@ -251,10 +262,9 @@ func outgoingText(w io.Writer, o *outgoing) {
 }
 
 func newOpsExplain(a *app) *cobra.Command {
-	type explanation struct {
-		Text string `json:"text"`
-	}
-	return opsRead(a, "explain ID", "Say in plain language what is the matter with an operation", []string{"explain"}, nil, func(w io.Writer, e explanation) {
+	return opsRead(a, "explain ID", "Say in plain language what is the matter with an operation", func(ctx context.Context, api *client.Client, id string) (client.Explanation, error) {
+		return api.Explain(ctx, id)
+	}, func(e *client.Explanation) json.RawMessage { return e.Raw }, func(w io.Writer, e *client.Explanation) {
 		fmt.Fprintln(w, e.Text)
 	})
 }

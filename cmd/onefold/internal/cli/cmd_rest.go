@@ -1,106 +1,71 @@
 package cli
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/onefold-dev/onefold"
-	"github.com/onefold-dev/onefold/cmd/onefold/internal/remote"
+	"github.com/onefold-dev/onefold/client"
 	"github.com/onefold-dev/onefold/contract"
 )
 
-// reviewItem is a review with its operation.
-type reviewItem struct {
-	review
-	Operation operation `json:"operation"`
+// reviewsOrder is what reviews was asked for.
+type reviewsOrder struct {
+	filter         client.ReviewFilter
+	status, reason string
 }
 
 func newReviews(a *app) *cobra.Command {
-	query := url.Values{}
+	o := reviewsOrder{status: string(onefold.ReviewOpen)}
 	c := &cobra.Command{
 		Use: "reviews", Short: "List what needs a person, newest first", Args: wants(),
 		Long: "List reviews: work that a person owns because evidence alone cannot settle an operation. Without --status the\n" +
 			"open ones are listed.",
 		RunE: func(c *cobra.Command, _ []string) error {
-			r, err := a.remote()
+			o.filter.Status, o.filter.Reason = onefold.ReviewStatus(o.status), onefold.ReviewReason(o.reason)
+			api, err := a.client()
 			if err != nil {
 				return err
 			}
-			if !query.Has("status") {
-				query.Set("status", "open")
-			}
-			rep, err := r.Get(c.Context(), "/v1/reviews", query)
+			defer api.Close()
+			p, err := api.Reviews(c.Context(), o.filter)
 			if err != nil {
 				return err
 			}
-			return show(a, rep, func(w io.Writer, p page[reviewItem]) {
-				rows := make([][]string, 0, len(p.Items))
-				for i := range p.Items {
-					item := &p.Items[i]
-					rows = append(rows, []string{
-						item.ID, item.Reason, item.Status, plain(item.Owner), item.Operation.ID, item.Operation.Capability, when(item.OpenedAt),
-					})
-				}
-				tableOr(w, "nothing needs a person", []string{"REVIEW", "REASON", "STATUS", "OWNER", "OPERATION", "CAPABILITY", "OPENED"}, rows)
-				more(w, p.NextCursor)
-			})
+			return a.show(p.Raw, func(w io.Writer) { reviewTable(w, &p) })
 		},
 	}
 	f := c.Flags()
-	f.Var(queryFlag{query, "status", "STATUS", []string{"open", "resolved"}}, "status", "open or resolved (default open)")
-	f.Var(queryFlag{query, "owner", "NAME", nil}, "owner", "of this owner")
-	f.Var(queryFlag{query, "reason", "REASON", nil}, "reason", "opened for this reason")
-	f.Var(queryFlag{query, "age", "D", nil}, "age", "open for at least that long, for example 8h")
-	addPaging(f, query)
+	f.Var(wordFlag{&o.status, "STATUS", []string{string(onefold.ReviewOpen), string(onefold.ReviewResolved)}}, "status", "open or resolved")
+	f.StringVar(&o.filter.Owner, "owner", "", "of the owner `NAME`")
+	f.StringVar(&o.reason, "reason", "", "opened for this `REASON`")
+	f.Var(durationFlag{value: &o.filter.Age}, "age", "open for at least that long, for example 8h")
+	addPaging(f, &o.filter.PageOf, listSize)
 	a.addServer(c)
 	return c
 }
 
-// connection is one connection with whether it is paused.
-type connection struct {
-	Name    string `json:"name"`
-	Target  string `json:"target"`
-	Version int    `json:"target_version"`
-	URL     string `json:"url"`
-	Owner   string `json:"owner"`
-	Mode    string `json:"declared_mode"`
-	Paused  *struct {
-		Since  time.Time `json:"since"`
-		By     actor     `json:"by"`
-		Reason string    `json:"reason"`
-	} `json:"paused"`
-	Serves []struct {
-		Capability string `json:"capability"`
-		Version    int    `json:"version"`
-		Protection string `json:"protection"`
-		Mode       string `json:"mode"`
-	} `json:"serves"`
+func reviewTable(w io.Writer, p *client.Page[client.Review]) {
+	rows := make([][]string, 0, len(p.Items))
+	for i := range p.Items {
+		r := &p.Items[i]
+		rows = append(rows, []string{r.ID, string(r.Reason), string(r.Status), plain(r.Owner), r.Operation.ID, r.Operation.Capability, when(r.OpenedAt)})
+	}
+	tableOr(w, "nothing needs a person", []string{"REVIEW", "REASON", "STATUS", "OWNER", "OPERATION", "CAPABILITY", "OPENED"}, rows)
+	more(w, p.NextCursor)
 }
 
 func newConnections(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "connections", Short: "See, pause and resume connections"}
-	list := &cobra.Command{
-		Use: "list", Short: "List the workspace's connections", Args: wants(),
-		RunE: func(c *cobra.Command, _ []string) error {
-			r, err := a.remote()
-			if err != nil {
-				return err
-			}
-			rep, err := r.Get(c.Context(), "/v1/connections", nil)
-			if err != nil {
-				return err
-			}
-			return show(a, rep, connectionTable)
-		},
-	}
-	c.AddCommand(list, newSwitch(a, "pause", "Stop every begin at a connection; look-ups go on"), newSwitch(a, "resume", "Lift a connection's pause"))
+	c.AddCommand(
+		newConnectionsList(a),
+		newSwitch(a, "pause", "Stop every begin at a connection; look-ups go on", (*client.Client).Pause),
+		newSwitch(a, "resume", "Lift a connection's pause", (*client.Client).Resume),
+	)
 	for _, sub := range c.Commands() {
 		a.addServer(sub)
 	}
@@ -108,51 +73,64 @@ func newConnections(a *app) *cobra.Command {
 	return c
 }
 
-func connectionTable(w io.Writer, p page[connection]) {
+func newConnectionsList(a *app) *cobra.Command {
+	var of client.PageOf
+	c := &cobra.Command{
+		Use: "list", Short: "List the workspace's connections", Args: wants(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			api, err := a.client()
+			if err != nil {
+				return err
+			}
+			defer api.Close()
+			p, err := api.Connections(c.Context(), of)
+			if err != nil {
+				return err
+			}
+			return a.show(p.Raw, func(w io.Writer) { connectionTable(w, p.Items, p.NextCursor) })
+		},
+	}
+	addPaging(c.Flags(), &of, listSize)
+	return c
+}
+
+func connectionTable(w io.Writer, items []client.Connection, next *string) {
 	var rows [][]string
-	for i := range p.Items {
-		c := &p.Items[i]
+	for i := range items {
+		c := &items[i]
 		state := "running"
-		if c.Paused != nil {
-			state = strings.TrimSuffix(fmt.Sprintf("paused since %s by %s: %s", when(c.Paused.Since), plain(c.Paused.By.Name), plain(c.Paused.Reason)), ": ")
+		if p := c.Paused; p != nil {
+			state = strings.TrimSuffix(fmt.Sprintf("paused since %s by %s: %s", when(p.Since), plain(p.By.Name), plain(p.Reason)), ": ")
 		}
-		first := []string{c.Name, fmt.Sprintf("%s@%d", c.Target, c.Version), plain(c.Owner), state}
+		first := []string{c.Name, fmt.Sprintf("%s@%d", c.Target, c.TargetVersion), plain(c.Owner), state}
 		for _, s := range c.Serves {
-			rows = append(rows, append(first, fmt.Sprintf("%s@%d", s.Capability, s.Version), s.Protection, s.Mode))
+			rows = append(rows, append(first, fmt.Sprintf("%s@%d", s.Capability, s.Version), string(s.Protection), string(s.Mode)))
 			first = []string{"", "", "", ""}
 		}
 		if len(c.Serves) == 0 {
-			rows = append(rows, append(first, "", "", c.Mode))
+			rows = append(rows, append(first, "", "", string(c.Mode)))
 		}
 	}
 	tableOr(w, "the workspace has no connection", []string{"CONNECTION", "TARGET", "OWNER", "STATE", "SERVES", "PROTECTION", "MODE"}, rows)
+	more(w, next)
 }
 
 // newSwitch builds pause and resume.
-func newSwitch(a *app, action, short string) *cobra.Command {
+func newSwitch(a *app, action, short string, act func(api *client.Client, ctx context.Context, name, reason string) (client.Connection, error)) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use: action + " NAME", Short: short, Args: wants("NAME"),
 		RunE: func(c *cobra.Command, args []string) error {
-			r, err := a.remote()
+			api, err := a.client()
 			if err != nil {
 				return err
 			}
-			body := map[string]any{}
-			if reason != "" {
-				body["reason"] = reason
-			}
-			text, err := json.Marshal(body)
+			defer api.Close()
+			conn, err := act(api, c.Context(), args[0], reason)
 			if err != nil {
 				return err
 			}
-			rep, err := r.Call(c.Context(), remote.Request{
-				Method: http.MethodPost, Path: "/v1/connections/" + url.PathEscape(args[0]) + "/" + action, Body: text,
-			})
-			if err != nil {
-				return err
-			}
-			return show(a, rep, func(w io.Writer, _ map[string]any) { fmt.Fprintf(w, "connection %s: %sd\n", args[0], action) })
+			return a.show(conn.Raw, func(w io.Writer) { fmt.Fprintf(w, "connection %s: %sd\n", conn.Name, action) })
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, as `TEXT`")
@@ -173,15 +151,16 @@ func newAgreement(a *app) *cobra.Command {
 			if db != "" {
 				return a.storedAgreement(c, db, workspace, args[0], connectionName)
 			}
-			r, err := a.remote()
+			api, err := a.client()
 			if err != nil {
 				return err
 			}
-			rep, err := r.Get(c.Context(), "/v1/agreements/"+url.PathEscape(args[0])+"/"+url.PathEscape(connectionName), nil)
+			defer api.Close()
+			agreement, err := api.Agreement(c.Context(), args[0], connectionName)
 			if err != nil {
 				return err
 			}
-			return show(a, rep, markdownText)
+			return a.show(agreement.Raw, func(w io.Writer) { _, _ = io.WriteString(w, agreement.Markdown) })
 		},
 	}
 	c.Flags().StringVar(&connectionName, "connection", "", "`NAME` of the connection")
@@ -190,13 +169,6 @@ func newAgreement(a *app) *cobra.Command {
 	a.addServer(c)
 	return c
 }
-
-// markdown is an agreement as a page.
-type markdown struct {
-	Markdown string `json:"markdown"`
-}
-
-func markdownText(w io.Writer, m markdown) { _, _ = io.WriteString(w, m.Markdown) }
 
 // storedAgreement writes an agreement straight from the database.
 func (a *app) storedAgreement(c *cobra.Command, db, workspace, capability, connection string) error {
@@ -218,6 +190,6 @@ func (a *app) storedAgreement(c *cobra.Command, db, workspace, capability, conne
 		if err != nil {
 			return err
 		}
-		return a.answer(agreement, func(w io.Writer) { markdownText(w, markdown{agreement.Markdown}) })
+		return a.answer(agreement, func(w io.Writer) { _, _ = io.WriteString(w, agreement.Markdown) })
 	})
 }

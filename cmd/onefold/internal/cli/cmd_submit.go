@@ -5,20 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/onefold-dev/onefold"
-	"github.com/onefold-dev/onefold/cmd/onefold/internal/remote"
+	"github.com/onefold-dev/onefold/client"
 	"github.com/onefold-dev/onefold/identity"
 )
-
-// maxServerWait is the longest wait that the API takes in one call.
-const maxServerWait = 60 * time.Second
 
 // submitOrder is what submit was asked for.
 type submitOrder struct {
@@ -72,115 +66,87 @@ func (a *app) submit(c *cobra.Command, o *submitOrder, name string) error {
 	if _, err := identity.Parse(text, identity.Limits{}); err != nil {
 		return syntaxFailure(err) // it could not even be put into the envelope
 	}
-	body, err := o.envelope(text)
+	submission, err := o.submission(text)
 	if err != nil {
 		return err
 	}
-	r, err := a.remote()
+	api, err := a.client()
 	if err != nil {
 		return err
 	}
-	quoted, err := identity.QuoteKey(o.key)
-	if err != nil {
-		return keyFailure(err)
-	}
-	call := remote.Request{Method: http.MethodPost, Path: "/v1/operations", Body: body, Header: http.Header{"Idempotency-Key": {quoted}}}
+	defer api.Close()
 	if o.dryRun {
-		call.Query = url.Values{"dry_run": {"true"}}
-		rep, err := r.Call(c.Context(), call)
+		preview, err := api.DryRun(c.Context(), submission)
 		if err != nil {
 			return err
 		}
-		return show(a, rep, a.previewText)
+		return a.show(preview.Raw, func(w io.Writer) { a.previewText(w, &preview) })
 	}
-	return a.submitted(c.Context(), r, call, o.wait)
+	return a.submitted(c.Context(), api, submission, o.wait)
 }
 
 func keyFailure(err error) error {
 	e := &onefold.Error{Code: onefold.CodeKeyInvalid, Message: err.Error(), Cause: err}
 	if key, ok := errors.AsType[*identity.KeyError](err); ok {
-		e.Message = key.Detail
+		e.Message, e.Reason = key.Detail, key.Rule
 	}
 	return fromError(e)
 }
 
-// envelope is the submission as the API takes it. The request's own text goes
-// into it as it is, digit for digit (I13).
-func (o *submitOrder) envelope(request []byte) ([]byte, error) {
-	envelope := map[string]any{"capability": o.capability}
-	set := func(name, value string) {
-		if value != "" {
-			envelope[name] = value
-		}
+// submission is the order as the client takes it. The request's digits travel as
+// they are (I13).
+func (o *submitOrder) submission(request []byte) (s client.Submission, err error) {
+	if err := identity.ValidateKey(o.key); err != nil {
+		return s, keyFailure(err)
 	}
-	set("connection", o.connection)
-	set("revision", o.revision)
-	set("not_before", o.notBefore)
-	set("start_deadline", o.startDeadline)
-	if o.version != 0 {
-		envelope["contract_version"] = o.version
+	s = client.Submission{
+		Capability: o.capability, ContractVersion: o.version, Connection: o.connection, Key: o.key, Request: request,
+		Wait: min(o.wait, client.MaxWait),
+	}
+	if o.revision != "" {
+		s.Revision = &o.revision
+	}
+	if s.NotBefore, err = instant("not-before", o.notBefore); err != nil {
+		return s, err
+	}
+	if s.StartDeadline, err = instant("start-deadline", o.startDeadline); err != nil {
+		return s, err
 	}
 	if o.metadata != "" {
 		if !json.Valid([]byte(o.metadata)) {
-			return nil, usage(`for example: --metadata '{"source":"inbox"}'`, "--metadata is no JSON")
+			return s, usage(`for example: --metadata '{"source":"inbox"}'`, "--metadata is no JSON")
 		}
-		envelope["metadata"] = json.RawMessage(o.metadata)
+		s.Metadata = json.RawMessage(o.metadata)
 	}
-	head, err := json.Marshal(envelope)
-	if err != nil {
-		return nil, err
-	}
-	// The encoder would rewrite what it embeds, so the request is put in by hand.
-	body := append(head[:len(head)-1], `,"request":`...)
-	return append(append(body, request...), '}'), nil
+	return s, nil
 }
 
 // submitted submits and, if asked, waits; it sets the exit code.
-func (a *app) submitted(ctx context.Context, r *remote.Server, call remote.Request, wait time.Duration) error {
+func (a *app) submitted(ctx context.Context, c *client.Client, s client.Submission, wait time.Duration) error {
 	until := a.Now().Add(wait)
-	if wait > 0 {
-		call.Wait = min(wait, maxServerWait)
-		call.Header.Set("Prefer", "wait="+seconds(call.Wait))
-	}
-	rep, err := r.Call(ctx, call)
+	answer, err := c.Submit(ctx, s)
 	if err != nil {
 		return err
 	}
-	replayed := rep.Replayed()
-	op, err := decode[operation](rep.Body)
-	if err != nil {
-		return err
-	}
-	for wait > 0 && !op.rested() && a.Now().Before(until) {
-		step := min(until.Sub(a.Now()), maxServerWait)
-		rep, err = r.Call(ctx, remote.Request{Method: http.MethodGet, Path: remote.OperationPath(op.ID), Wait: step, Query: url.Values{
-			"wait": {seconds(step)}, "after_version": {strconv.FormatInt(op.Version, 10)},
-		}})
-		if err != nil {
-			return err
-		}
-		if op, err = decode[operation](rep.Body); err != nil {
+	op := answer.Operation
+	for wait > 0 && !rested(&op) && a.Now().Before(until) {
+		if op, err = c.Operation(ctx, op.ID, min(until.Sub(a.Now()), client.MaxWait), op.Version); err != nil {
 			return err
 		}
 	}
 	if wait > 0 {
 		a.exit = waitedExit(&op)
 	}
-	return show(a, rep, func(w io.Writer, o operation) {
-		if replayed {
+	return a.show(op.Raw, func(w io.Writer) {
+		if answer.Replayed {
 			_, _ = io.WriteString(w, a.color(dim, "This key was known: nothing new was started.")+"\n")
 		}
-		a.operationText(w, o)
+		a.operationText(w, &op)
 	})
 }
 
-// seconds is a wait as the API takes it: whole seconds, at least one.
-func seconds(d time.Duration) string {
-	return strconv.Itoa(max(1, int((d+time.Second-1)/time.Second)))
-}
-
 // waitedExit is how submit --wait ends.
-func waitedExit(o *operation) int {
+func waitedExit(o *client.Operation) int {
 	switch {
 	case o.State == onefold.Confirmed:
 		return ExitDone
@@ -194,29 +160,14 @@ func waitedExit(o *operation) int {
 	return ExitUnfinished
 }
 
-// preview is what a dry run answers.
-type preview struct {
-	Replayed  bool      `json:"replayed"`
-	Operation operation `json:"operation"`
-	Outgoing  *outgoing `json:"outgoing"`
-}
-
-// outgoing is a frozen request.
-type outgoing struct {
-	Method  string              `json:"method"`
-	Path    string              `json:"path"`
-	Headers []map[string]string `json:"headers"`
-	Body    *string             `json:"body"`
-}
-
-func (a *app) previewText(w io.Writer, p preview) {
+func (a *app) previewText(w io.Writer, p *client.Preview) {
 	line := "Nothing was stored. It would be admitted, and this would go out:"
 	if p.Replayed {
 		line = "Nothing was stored. The key is known; its operation is:"
 	}
 	_, _ = io.WriteString(w, line+"\n\n")
 	if p.Replayed {
-		a.operationText(w, p.Operation)
+		a.operationText(w, &p.Operation)
 		return
 	}
 	outgoingText(w, p.Outgoing)

@@ -3,12 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
-	"github.com/onefold-dev/onefold/cmd/onefold/internal/remote"
+	"github.com/onefold-dev/onefold/client"
 	"github.com/onefold-dev/onefold/cmd/onefold/internal/story"
 )
 
@@ -32,18 +33,14 @@ func (d *dev) tellStory(ctx context.Context) {
 }
 
 func (d *dev) playStory(ctx context.Context) (story.End, error) {
-	agent := "onefold-story/" + thisVersion().Version
-	server, err := remote.New(d.apiURL(), d.token, agent)
+	api, err := client.New(client.Options{Server: d.apiURL(), Token: d.token, UserAgent: "onefold-story/" + thisVersion().Version})
 	if err != nil {
 		return story.End{}, err
 	}
-	defer server.Close()
-	erp, err := remote.New(d.sandboxURL(), "", agent)
-	if err != nil {
-		return story.End{}, err
-	}
-	defer erp.Close()
-	return story.Run(ctx, story.Options{API: server, Sandbox: erp, Tell: d.tell, Now: d.app.Now})
+	defer api.Close()
+	erp := story.Sandbox{URL: d.sandboxURL(), HTTP: &http.Client{Transport: &http.Transport{}}}
+	defer erp.HTTP.CloseIdleConnections()
+	return story.Run(ctx, story.Options{API: api, Sandbox: erp, Tell: d.tell, Now: d.app.Now})
 }
 
 // tell prints one line of the story.

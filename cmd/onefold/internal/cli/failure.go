@@ -38,8 +38,12 @@ func ExitMeanings() []string {
 	}
 }
 
-// codeUsage is the code of a wrong command line; it is the command line's own.
-const codeUsage onefold.Code = "usage"
+// The codes that are the command line's own.
+const (
+	codeUsage       onefold.Code = "usage"       // a wrong command line
+	codeInterrupted onefold.Code = "interrupted" // somebody ended it
+	codeNoAnswer    onefold.Code = "no_answer"   // no server answered
+)
 
 // failure is an error as it is shown and as the process ends with it.
 type failure struct {
@@ -82,9 +86,9 @@ func titleOf(code onefold.Code) string {
 	switch code {
 	case codeUsage:
 		return "Wrong usage"
-	case "interrupted":
+	case codeInterrupted:
 		return "Interrupted"
-	case "no_answer":
+	case codeNoAnswer:
 		return "No answer"
 	}
 	return onefold.ProblemOf(code).Title
@@ -100,11 +104,11 @@ func asFailure(err error) *failure {
 	if e, ok := errors.AsType[*onefold.Error](err); ok {
 		return fromError(e)
 	}
-	if f, ok := fromRemote(err); ok && !errors.Is(err, context.Canceled) {
+	if f, ok := fromClient(err); ok && !errors.Is(err, context.Canceled) {
 		return f
 	}
 	if errors.Is(err, context.Canceled) {
-		f := newFailure(ExitFailed, "interrupted", "", "interrupted")
+		f := newFailure(ExitFailed, codeInterrupted, "", "interrupted")
 		f.cause = err
 		return f
 	}

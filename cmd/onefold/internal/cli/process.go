@@ -11,6 +11,7 @@ import (
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/cmd/onefold/internal/deployment"
 	"github.com/onefold-dev/onefold/internal/bootclock"
+	"github.com/onefold-dev/onefold/internal/failpoint"
 )
 
 // Process is what a command may touch of the process that it runs in.
@@ -38,7 +39,7 @@ func FromOS() Process {
 	return Process{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
-		LookupEnv: os.LookupEnv, Now: time.Now, Boot: bootclock.Now, IDs: deployment.IDs{},
+		LookupEnv: os.LookupEnv, Now: failpoint.WallClock(time.Now), Boot: bootclock.Now, IDs: deployment.IDs{},
 		Executable: executable, Hostname: host, PID: os.Getpid(),
 	}
 }

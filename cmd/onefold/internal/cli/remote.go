@@ -1,98 +1,89 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
+	"time"
 
 	"github.com/onefold-dev/onefold"
-	"github.com/onefold-dev/onefold/cmd/onefold/internal/remote"
+	"github.com/onefold-dev/onefold/client"
 )
 
-// remote is the API that the command line and the environment name.
-func (a *app) remote() (*remote.Server, error) {
-	base := cmp.Or(a.server, a.env(envServer), defaultServer)
+// client is the API that the command line and the environment name.
+func (a *app) client() (*client.Client, error) {
 	token := a.env(envToken)
 	switch {
 	case token == "":
 		return nil, newFailure(ExitNotPermitted, onefold.CodeUnauthenticated,
 			"make one: onefold token create --db … --workspace … --role …", "there is no token: set "+envToken)
-	case strings.ContainsAny(token, " \t\r\n"):
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, newFailure(ExitNotPermitted, onefold.CodeUnauthenticated, "it begins with ofk_ and has no spaces", envToken+" holds no token")
 	}
-	s, err := remote.New(base, token, "onefold-cli/"+thisVersion().Version)
+	server := cmp.Or(a.server, a.env(envServer), defaultServer)
+	c, err := client.New(client.Options{Server: server, Token: token, UserAgent: "onefold-cli/" + thisVersion().Version})
 	if err != nil {
-		return nil, usage("for example: --server "+defaultServer, "%s", err)
+		return nil, usage("for example: --server "+defaultServer, "%q is no address of a server", server)
 	}
-	return s, nil
+	return c, nil
 }
 
-// fromRemote shows an error of a call: the server's problem with all its
+// fromClient shows an error of a call: the server's problem with all its
 // members, or what kept the call from being answered. ok is false for any other
 // error.
-func fromRemote(err error) (f *failure, ok bool) {
-	if p, is := errors.AsType[*remote.Problem](err); is {
-		return &failure{exit: exitOfStatus(p.Status), problem: p.Members, cause: err}, true
+func fromClient(err error) (f *failure, ok bool) {
+	if p, is := errors.AsType[*client.Problem](err); is {
+		return fromProblem(p), true
 	}
-	if n, is := errors.AsType[*remote.NoAnswer](err); is {
-		hint := "is the server running, and is this its address? (--server, " + envServer + ")"
-		if n.Write {
-			hint = "it is not known whether the call was carried out; a submission is safe to send again with the same key"
-		}
-		f := newFailure(ExitFailed, "no_answer", hint, n.Error())
+	if u, is := errors.AsType[*client.Unanswered](err); is {
+		f := newFailure(ExitFailed, codeNoAnswer,
+			"is the server running, and is this its address (--server, "+envServer+")? A submission is safe to send again with the same key", u.Error())
 		f.cause = err
 		return f, true
-	}
-	if errors.Is(err, remote.ErrForeign) {
-		return newFailure(ExitFailed, "no_answer", "is this the address of an onefold server? (--server, "+envServer+")", err.Error()), true
 	}
 	return nil, false
 }
 
-// exitOfStatus is how a problem of the server ends the process.
-func exitOfStatus(status int) int {
-	switch {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return ExitNotPermitted
-	case status == http.StatusNotFound:
-		return ExitNotFound
-	case status >= 400 && status < 500:
-		return ExitRefused
-	default:
-		return ExitFailed
+func fromProblem(p *client.Problem) *failure {
+	if p.Code == "" { // something else answered, or something in between
+		f := newFailure(client.ExitCode(p), codeNoAnswer, "is this the address of an onefold server? (--server, "+envServer+")", p.Detail)
+		f.cause = p
+		return f
 	}
-}
-
-// page is a list's answer.
-type page[T any] struct {
-	Items      []T     `json:"items"`
-	NextCursor *string `json:"next_cursor"`
-}
-
-// decode reads what the server wrote; a shape that is not understood is an
-// error, not an empty answer.
-func decode[T any](body []byte) (T, error) {
-	var v T
-	if err := json.Unmarshal(body, &v); err != nil {
-		return v, failed("are the command line and the server of the same release?", "the server's answer is not understood: %s", err)
+	members := map[string]any{}
+	decoder := json.NewDecoder(bytes.NewReader(p.Raw))
+	decoder.UseNumber() // values are shown with the digits that the server wrote
+	if decoder.Decode(&members) == nil && members["code"] != nil {
+		return &failure{exit: client.ExitCode(p), problem: members, cause: p}
 	}
-	return v, nil
+	return fromError(&onefold.Error{
+		Code: p.Code, Message: p.Detail, Hint: p.Hint, Pointer: p.Pointer, Offset: p.Offset, Reason: p.Reason, Cause: p,
+	})
 }
 
-// show prints a reply: its JSON as it is, or what text makes of it.
-func show[T any](a *app, rep remote.Reply, text func(w io.Writer, v T)) error {
+// show prints what a call answered: the server's own JSON, or what text makes of
+// it.
+func (a *app) show(raw json.RawMessage, text func(w io.Writer)) error {
 	if a.json {
-		_, err := fmt.Fprintf(a.Stdout, "%s\n", rep.Body)
+		_, err := fmt.Fprintf(a.Stdout, "%s\n", bytes.TrimSpace(raw))
 		return err
 	}
-	v, err := decode[T](rep.Body)
-	if err != nil {
-		return err
-	}
-	text(a.Stdout, v)
+	text(a.Stdout)
 	return nil
+}
+
+// instant is a flag's time; nil for none.
+func instant(flag, text string) (*time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return nil, usage("for example: --"+flag+" 2026-11-29T08:00:00Z", "--%s: %q is no time (RFC 3339)", flag, text)
+	}
+	return &at, nil
 }

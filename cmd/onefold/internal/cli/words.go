@@ -1,83 +1,18 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/client"
 )
 
-// operation is as much of an operation as is shown to a person.
-type operation struct {
-	ID              string           `json:"id"`
-	Workspace       string           `json:"workspace"`
-	Capability      string           `json:"capability"`
-	ContractVersion int              `json:"contract_version"`
-	Connection      string           `json:"connection"`
-	Key             string           `json:"idempotency_key"`
-	SubmittedBy     string           `json:"submitted_by"`
-	Identity        string           `json:"identity"`
-	Reference       string           `json:"reference"`
-	State           onefold.State    `json:"state"`
-	NewKeySafe      bool             `json:"new_key_safe"`
-	Doubt           *doubt           `json:"doubt"`
-	Next            next             `json:"next"`
-	Attempts        int              `json:"attempts"`
-	Barred          []string         `json:"barred"`
-	Contradicted    bool             `json:"contradicted"`
-	Holds           []hold           `json:"holds"`
-	Result          *result          `json:"result"`
-	Rejection       *rejection       `json:"rejection"`
-	Reviews         []review         `json:"reviews"`
-	Metadata        *json.RawMessage `json:"metadata"`
-	CreatedAt       time.Time        `json:"created_at"`
-	SettledAt       *time.Time       `json:"settled_at"`
-	Version         int64            `json:"version"`
-}
-
-type doubt struct {
-	Reason string    `json:"reason"`
-	Since  time.Time `json:"since"`
-}
-
-type next struct {
-	Action string     `json:"action"`
-	At     *time.Time `json:"at"`
-}
-
-type hold struct {
-	Reason string    `json:"reason"`
-	Since  time.Time `json:"since"`
-	Review string    `json:"review"`
-}
-
-type result struct {
-	Reference  string    `json:"reference"`
-	LearntFrom string    `json:"learnt_from"`
-	At         time.Time `json:"at"`
-}
-
-type rejection struct {
-	Code   string    `json:"code"`
-	Detail string    `json:"detail"`
-	At     time.Time `json:"at"`
-}
-
-type review struct {
-	ID       string    `json:"id"`
-	Reason   string    `json:"reason"`
-	Status   string    `json:"status"`
-	Owner    string    `json:"owner"`
-	OpenedAt time.Time `json:"opened_at"`
-}
-
 // openReview is the first review that still needs its owner.
-func (o *operation) openReview() *review {
+func openReview(o *client.Operation) *client.OperationReview {
 	for i := range o.Reviews {
-		if o.Reviews[i].Status == string(onefold.ReviewOpen) {
+		if o.Reviews[i].Status == onefold.ReviewOpen {
 			return &o.Reviews[i]
 		}
 	}
@@ -85,18 +20,18 @@ func (o *operation) openReview() *review {
 }
 
 // rested tells whether waiting any longer needs something other than time.
-func (o *operation) rested() bool {
-	return o.State.Terminal() || len(o.Holds) > 0 || o.State == onefold.Uncertain && o.openReview() != nil
+func rested(o *client.Operation) bool {
+	return o.State.Terminal() || len(o.Holds) > 0 || o.State == onefold.Uncertain && openReview(o) != nil
 }
 
 // stateWords are the words for a state (specification, section 8), with a sign:
 // the word alone tells it, the colour never does.
-func (o *operation) stateWords() string {
+func stateWords(o *client.Operation) string {
 	switch {
 	case o.Contradicted:
 		return "! Conflicting answers"
 	case o.State == onefold.Prepared && len(o.Holds) > 0:
-		return "‖ Held: " + o.Holds[0].Reason
+		return "‖ Held: " + string(o.Holds[0].Reason)
 	}
 	switch o.State {
 	case onefold.Prepared:
@@ -106,39 +41,40 @@ func (o *operation) stateWords() string {
 	case onefold.Uncertain:
 		return "? Unknown at the target"
 	case onefold.Confirmed:
-		return "✓ Done, confirmed by " + o.confirmedBy()
+		return "✓ Done, confirmed by " + confirmedBy(o)
 	case onefold.Rejected:
-		return "✗ Not done, confirmed by " + "the refusal " + o.rejectionCode()
+		return "✗ Not done, confirmed by the refusal " + rejectionCode(o)
 	case onefold.Canceled:
 		return "− Withdrawn before sending"
 	}
 	return string(o.State)
 }
 
-func (o *operation) rejectionCode() string {
+func rejectionCode(o *client.Operation) string {
 	if o.Rejection == nil {
 		return ""
 	}
 	return plain(o.Rejection.Code)
 }
 
-func (o *operation) confirmedBy() string {
+func confirmedBy(o *client.Operation) string {
 	if o.Result == nil {
 		return "nothing that is shown"
 	}
 	switch o.Result.LearntFrom {
-	case "response":
+	case onefold.LearntFromResponse:
 		return "the target's answer"
-	case "lookup":
+	case onefold.LearntFromLookup:
 		return "a look-up"
-	case "operator":
+	case onefold.LearntFromOperator:
 		return "a person"
+	default:
+		return string(o.Result.LearntFrom)
 	}
-	return o.Result.LearntFrom
 }
 
 // stateColor is the colour that stands beside a state's words.
-func (o *operation) stateColor() string {
+func stateColor(o *client.Operation) string {
 	switch {
 	case o.Contradicted, o.State == onefold.Uncertain, len(o.Holds) > 0:
 		return yellow
@@ -150,13 +86,18 @@ func (o *operation) stateColor() string {
 	return dim
 }
 
-// operationText shows one operation.
-func (a *app) operationText(w io.Writer, o operation) {
+// showOperation prints an operation.
+func (a *app) showOperation(o *client.Operation) error {
+	return a.show(o.Raw, func(w io.Writer) { a.operationText(w, o) })
+}
+
+// operationText shows one operation to a person.
+func (a *app) operationText(w io.Writer, o *client.Operation) {
 	if o.Capability == "" { // a token that may not see more
 		fmt.Fprintf(w, "%s  %s\n", o.ID, o.State)
 		return
 	}
-	fmt.Fprintf(w, "%s\n", a.color(o.stateColor(), o.stateWords()))
+	fmt.Fprintf(w, "%s\n", a.color(stateColor(o), stateWords(o)))
 	facts := [][2]string{
 		{"operation", o.ID},
 		{"what", fmt.Sprintf("%s@%d over %s", o.Capability, o.ContractVersion, o.Connection)},
@@ -169,29 +110,45 @@ func (a *app) operationText(w io.Writer, o operation) {
 	if r := o.Rejection; r != nil {
 		facts = append(facts, [2]string{"refused", strings.TrimSuffix(fmt.Sprintf("%s: %s", plain(r.Code), plain(r.Detail)), ": ")})
 	}
+	facts = append(facts, openFacts(o)...)
+	facts = append(
+		facts,
+		[2]string{"attempts", fmt.Sprint(o.Attempts)},
+		[2]string{"admitted", when(o.CreatedAt)},
+		[2]string{"settled", whenOpt(o.SettledAt)},
+		[2]string{"new key safe", map[bool]string{true: "yes", false: "no"}[o.NewKeySafe]},
+		[2]string{"version", fmt.Sprint(o.Version)},
+	)
+	pairs(w, facts...)
+}
+
+// openFacts are what keeps an operation from being settled.
+func openFacts(o *client.Operation) [][2]string {
+	var facts [][2]string
 	if d := o.Doubt; d != nil {
 		facts = append(facts, [2]string{"in doubt", fmt.Sprintf("%s, since %s", d.Reason, when(d.Since))})
 	}
 	if len(o.Barred) > 0 {
-		facts = append(facts, [2]string{"barred", strings.Join(o.Barred, ", ") + ": nothing is sent again"})
+		var words []string
+		for _, b := range o.Barred {
+			words = append(words, string(b))
+		}
+		facts = append(facts, [2]string{"barred", strings.Join(words, ", ") + ": nothing is sent again"})
 	}
 	for _, h := range o.Holds {
 		facts = append(facts, [2]string{"held", fmt.Sprintf("%s, since %s", h.Reason, when(h.Since))})
 	}
-	if r := o.openReview(); r != nil {
+	if r := openReview(o); r != nil {
 		facts = append(facts, [2]string{"review", fmt.Sprintf("%s (%s), owned by %s", r.ID, r.Reason, plain(r.Owner))})
 	}
-	if o.Next.Action != "none" {
-		facts = append(facts, [2]string{"next", strings.TrimSpace(o.Next.Action + " " + whenOpt(o.Next.At))})
+	if o.Next.Action != onefold.NextNone {
+		facts = append(facts, [2]string{"next", strings.TrimSpace(string(o.Next.Action) + " " + whenOpt(o.Next.At))})
 	}
-	facts = append(facts, [2]string{"attempts", fmt.Sprint(o.Attempts)}, [2]string{"admitted", when(o.CreatedAt)},
-		[2]string{"settled", whenOpt(o.SettledAt)}, [2]string{"new key safe", map[bool]string{true: "yes", false: "no"}[o.NewKeySafe]},
-		[2]string{"version", fmt.Sprint(o.Version)})
-	pairs(w, facts...)
+	return facts
 }
 
 // operationTable shows a page of operations.
-func operationTable(w io.Writer, p page[operation]) {
+func operationTable(w io.Writer, p *client.Page[client.Operation]) {
 	rows := make([][]string, 0, len(p.Items))
 	for i := range p.Items {
 		o := &p.Items[i]
@@ -199,7 +156,7 @@ func operationTable(w io.Writer, p page[operation]) {
 		if o.Result != nil {
 			target = plain(o.Result.Reference)
 		}
-		rows = append(rows, []string{o.ID, o.Capability, o.Connection, shorten(plain(o.Key), 32), o.stateWords(), target, when(o.CreatedAt)})
+		rows = append(rows, []string{o.ID, o.Capability, o.Connection, shorten(plain(o.Key), 32), stateWords(o), target, when(o.CreatedAt)})
 	}
 	tableOr(w, "no operation is found", []string{"ID", "CAPABILITY", "CONNECTION", "KEY", "STATE", "TARGET'S REFERENCE", "ADMITTED"}, rows)
 	more(w, p.NextCursor)

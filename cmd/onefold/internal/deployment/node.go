@@ -235,7 +235,9 @@ func (n *Node) keepReloading(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		err := n.reload(ctx)
+		// A read that is cut off gives its connection back late, and the database
+		// could not be closed in good order.
+		err := n.reload(context.WithoutCancel(ctx))
 		if err != nil && ctx.Err() == nil {
 			n.options.Log.Error("documents cannot be taken up; the earlier ones stay", "error", err.Error())
 		}

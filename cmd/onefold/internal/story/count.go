@@ -2,7 +2,6 @@ package story
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,19 +9,16 @@ import (
 	"time"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/client"
 )
 
 // look counts in the sandbox's ledger what reached it for an operation.
 func (t *teller) look(ctx context.Context, reference string, told *Told) error {
 	query := url.Values{"reference": {reference}}
-	rep, err := t.Sandbox.Get(ctx, "/admin/requests", query)
-	if err != nil {
-		return err
-	}
 	var requests []struct {
 		Method string `json:"method"`
 	}
-	if err := json.Unmarshal(rep.Body, &requests); err != nil {
+	if err := t.Sandbox.get(ctx, "/admin/requests", query, &requests); err != nil {
 		return err
 	}
 	for _, r := range requests {
@@ -32,11 +28,8 @@ func (t *teller) look(ctx context.Context, reference string, told *Told) error {
 			told.Lookups++
 		}
 	}
-	if rep, err = t.Sandbox.Get(ctx, "/admin/effects", query); err != nil {
-		return err
-	}
 	var effects []struct{}
-	if err := json.Unmarshal(rep.Body, &effects); err != nil {
+	if err := t.Sandbox.get(ctx, "/admin/effects", query, &effects); err != nil {
 		return err
 	}
 	told.Effects = len(effects)
@@ -44,7 +37,7 @@ func (t *teller) look(ctx context.Context, reference string, told *Told) error {
 }
 
 // outcome says in words how an operation ended.
-func outcome(op *operation, told *Told) string {
+func outcome(op *client.Operation, told *Told) string {
 	numbers := fmt.Sprintf(" [%s, %s, %s]", plural(told.Writes, "write"), plural(told.Lookups, "look-up"), plural(told.Effects, "effect"))
 	switch op.State {
 	case onefold.Confirmed:
@@ -55,7 +48,7 @@ func outcome(op *operation, told *Told) string {
 		return "withdrawn before sending" + numbers
 	case onefold.Uncertain:
 		for _, r := range op.Reviews {
-			if r.Status == string(onefold.ReviewOpen) {
+			if r.Status == onefold.ReviewOpen {
 				return "unknown at the target; a review waits for " + r.Owner + numbers
 			}
 		}
@@ -65,9 +58,9 @@ func outcome(op *operation, told *Told) string {
 	return "not finished yet" + numbers
 }
 
-func learnt(op *operation) string {
+func learnt(op *client.Operation) string {
 	switch {
-	case op.Result.LearntFrom == string(onefold.LearntFromLookup):
+	case op.Result.LearntFrom == onefold.LearntFromLookup:
 		return ", found by a look-up"
 	case op.Attempts > 1:
 		return ", confirmed by the answer to a later attempt"
@@ -101,19 +94,15 @@ func (t *teller) count(ctx context.Context) (End, error) {
 }
 
 func (t *teller) countNow(ctx context.Context) (End, error) {
-	rep, err := t.Sandbox.Get(ctx, "/admin/summary", nil)
-	if err != nil {
-		return End{}, err
-	}
 	var end End
-	if err := json.Unmarshal(rep.Body, &end); err != nil {
+	if err := t.Sandbox.get(ctx, "/admin/summary", nil, &end); err != nil {
 		return end, err
 	}
-	confirmed, err := t.operations(ctx, url.Values{"state": {string(onefold.Confirmed)}})
+	confirmed, err := t.operations(ctx, onefold.Confirmed)
 	if err != nil {
 		return end, err
 	}
-	waiting, err := t.operations(ctx, url.Values{"state": {string(onefold.Uncertain)}})
+	waiting, err := t.operations(ctx, onefold.Uncertain)
 	if err != nil {
 		return end, err
 	}
@@ -125,30 +114,24 @@ func (t *teller) countNow(ctx context.Context) (End, error) {
 	return end, nil
 }
 
-// operations lists the ids of all operations that a query finds.
-func (t *teller) operations(ctx context.Context, query url.Values) ([]string, error) {
+// operations lists the ids of all operations in a state.
+func (t *teller) operations(ctx context.Context, state onefold.State) ([]string, error) {
 	var ids []string
-	query.Set("limit", "200")
+	filter := client.Filter{State: state, PageOf: client.PageOf{Limit: pageSize}}
 	for {
-		rep, err := t.API.Get(ctx, "/v1/operations", query)
+		p, err := t.API.Operations(ctx, filter)
 		if err != nil {
 			return nil, err
 		}
-		var page struct {
-			Items []struct {
-				ID string `json:"id"`
-			} `json:"items"`
-			Next *string `json:"next_cursor"`
+		for i := range p.Items {
+			ids = append(ids, p.Items[i].ID)
 		}
-		if err := json.Unmarshal(rep.Body, &page); err != nil {
-			return nil, err
-		}
-		for _, item := range page.Items {
-			ids = append(ids, item.ID)
-		}
-		if page.Next == nil {
+		if p.NextCursor == nil {
 			return ids, nil
 		}
-		query.Set("cursor", *page.Next)
+		filter.Cursor = *p.NextCursor
 	}
 }
+
+// pageSize is as many operations as the server gives at once.
+const pageSize = 200

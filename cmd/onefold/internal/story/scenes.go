@@ -1,6 +1,9 @@
 package story
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // fault is a planned misbehaviour, as the sandbox's admin API takes it; which
 // request takes it is filled in.
@@ -42,6 +45,11 @@ const withdrawnAfter = time.Hour
 
 // scenes are the story, in the order in which it is told.
 func scenes() []scene {
+	return slices.Concat(plainScenes(), lostScenes(), callerScenes(), targetScenes())
+}
+
+// plainScenes are those in which nothing goes wrong.
+func plainScenes() []scene {
 	return []scene{
 		{
 			title: "A bill", tells: "nothing goes wrong", capability: bills,
@@ -55,6 +63,12 @@ func scenes() []scene {
 			title: "A payment", tells: "nothing goes wrong", capability: payments,
 			request: `{"payee":"S-81","amount":"1250.00","currency":"EUR","purpose":"INV-0042"}`,
 		},
+	}
+}
+
+// lostScenes are those in which the outcome gets lost on the way.
+func lostScenes() []scene {
+	return []scene{
 		{
 			title: "A lost answer", tells: "the target makes the bill, and its answer is lost on the way", capability: bills,
 			request: `{"supplier_id":"S-82","invoice_number":"2026-117","total":"4210.00","currency":"EUR"}`,
@@ -75,6 +89,12 @@ func scenes() []scene {
 			request: `{"payee":"S-82","amount":"4210.00","currency":"EUR","purpose":"2026-117"}`,
 			faults:  []fault{{"kind": "status", "status": 503, "effect": true}},
 		},
+	}
+}
+
+// callerScenes are those in which a caller does something odd.
+func callerScenes() []scene {
+	return []scene{
 		{
 			title: "A double submit", tells: "two callers submit one bill under one key, at the same moment", capability: bills,
 			request: `{"supplier_id":"S-84","invoice_number":"R-9001","total":"88.40","currency":"EUR"}`, play: playTwice,
@@ -83,6 +103,16 @@ func scenes() []scene {
 			title: "A changed request", tells: "then the same key comes with another total", capability: bills,
 			request: `{"supplier_id":"S-84","invoice_number":"R-9002","total":"310.00","currency":"EUR"}`, play: playChange,
 		},
+		{
+			title: "A withdrawal", tells: "an order for later is withdrawn before it is sent", capability: orders,
+			request: `{"supplier_id":"S-89","item":"lamps","quantity":6}`, play: playCancel,
+		},
+	}
+}
+
+// targetScenes are those in which the target is slow, says no, or says something odd.
+func targetScenes() []scene {
+	return []scene{
 		{
 			title: "A slow target", tells: "the answer takes most of a second", capability: orders, slow: true,
 			request: `{"supplier_id":"S-85","item":"desks","quantity":2}`,
@@ -106,10 +136,6 @@ func scenes() []scene {
 			title: "An answer cut short", tells: "201, and then the connection ends within the body", capability: bills,
 			request: `{"supplier_id":"S-88","invoice_number":"B-3","total":"1999.99","currency":"EUR"}`,
 			faults:  []fault{{"kind": "cut", "of": "body", "bytes": 12}},
-		},
-		{
-			title: "A withdrawal", tells: "an order for later is withdrawn before it is sent", capability: orders,
-			request: `{"supplier_id":"S-89","item":"lamps","quantity":6}`, play: playCancel,
 		},
 		{
 			title: "A time-out for a person", tells: "the bank never answers, and shows no such payment", capability: payments, slow: true,

@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/onefold-dev/onefold"
-	"github.com/onefold-dev/onefold/cmd/onefold/internal/remote"
+	"github.com/onefold-dev/onefold/client"
 )
 
 const (
@@ -28,7 +26,8 @@ const (
 
 // Options say where the story plays. All are required.
 type Options struct {
-	API, Sandbox *remote.Server
+	API     *client.Client
+	Sandbox Sandbox
 	// Tell is called for each scene that is over, one at a time.
 	Tell func(Told)
 	Now  func() time.Time
@@ -119,8 +118,7 @@ func (t *teller) play(ctx context.Context, s *scene, told *Told, key string) err
 	if err != nil {
 		return err
 	}
-	told.Operation, told.State = op.ID, op.State
-	told.NeedsPerson = op.State == onefold.Uncertain || len(op.Holds) > 0
+	told.Operation, told.State, told.NeedsPerson = op.ID, op.State, op.NeedsPerson()
 	if op.Result != nil {
 		told.Result = op.Result.Reference
 	}
@@ -134,50 +132,24 @@ func (t *teller) play(ctx context.Context, s *scene, told *Told, key string) err
 // arrange queues a scene's faults at the sandbox, for this operation alone: a dry
 // run tells the reference that it will have.
 func (t *teller) arrange(ctx context.Context, s *scene, key string) error {
-	rep, err := t.submit(ctx, s, key, s.request, nil, url.Values{"dry_run": {"true"}})
+	preview, err := t.API.DryRun(ctx, t.submission(s, key))
 	if err != nil {
-		return err
-	}
-	var preview struct {
-		Operation operation `json:"operation"`
-	}
-	if err := json.Unmarshal(rep.Body, &preview); err != nil {
 		return err
 	}
 	for _, f := range s.faults {
 		f["external_ref"] = preview.Operation.Reference
 	}
-	body, err := json.Marshal(s.faults)
-	if err != nil {
-		return err
-	}
-	_, err = t.Sandbox.Call(ctx, remote.Request{Method: http.MethodPost, Path: "/admin/faults", Body: body})
-	return err
+	return t.Sandbox.queue(ctx, s.faults)
 }
 
-// operation is as much of an operation as the story needs.
-type operation struct {
-	ID        string        `json:"id"`
-	Reference string        `json:"reference"`
-	State     onefold.State `json:"state"`
-	Attempts  int           `json:"attempts"`
-	Result    *struct {
-		Reference  string `json:"reference"`
-		LearntFrom string `json:"learnt_from"`
-	} `json:"result"`
-	Rejection *struct {
-		Code string `json:"code"`
-	} `json:"rejection"`
-	Holds   []struct{} `json:"holds"`
-	Reviews []struct {
-		Owner  string `json:"owner"`
-		Status string `json:"status"`
-	} `json:"reviews"`
+// submission is a scene's, waiting for its outcome.
+func (t *teller) submission(s *scene, key string) client.Submission {
+	return client.Submission{Capability: s.capability, Key: key, Request: json.RawMessage(s.request), Wait: patience}
 }
 
 // act does what the scene is about and returns the operation as it ended, with
 // what is to be told before that.
-func (t *teller) act(ctx context.Context, s *scene, key string) (op operation, before string, err error) {
+func (t *teller) act(ctx context.Context, s *scene, key string) (op client.Operation, before string, err error) {
 	switch s.play {
 	case playTwice:
 		return t.twice(ctx, s, key)
@@ -186,95 +158,55 @@ func (t *teller) act(ctx context.Context, s *scene, key string) (op operation, b
 		return op, "", err
 	case playSubmit, playChange:
 	}
-	rep, err := t.submit(ctx, s, key, s.request, nil, nil)
-	if err != nil {
-		return op, "", err
-	}
-	if op, err = read(rep); err == nil && s.play == playChange {
+	answer, err := t.API.Submit(ctx, t.submission(s, key))
+	if err == nil && s.play == playChange {
 		before, err = t.change(ctx, s, key)
 	}
-	return op, before, err
-}
-
-// submit makes one submission and waits for its outcome.
-func (t *teller) submit(ctx context.Context, s *scene, key, request string, more map[string]any, query url.Values) (remote.Reply, error) {
-	envelope := map[string]any{"capability": s.capability, "request": json.RawMessage(request), "metadata": map[string]string{"story": s.title}}
-	for name, value := range more {
-		envelope[name] = value
-	}
-	body, err := json.Marshal(envelope)
-	if err != nil {
-		return remote.Reply{}, err
-	}
-	header := http.Header{"Idempotency-Key": {key}}
-	if query == nil && more == nil {
-		header.Set("Prefer", fmt.Sprintf("wait=%d", int(patience.Seconds())))
-	}
-	return t.API.Call(ctx, remote.Request{
-		Method: http.MethodPost, Path: "/v1/operations", Query: query, Header: header, Body: body, Wait: patience,
-	})
-}
-
-func read(rep remote.Reply) (op operation, err error) {
-	return op, json.Unmarshal(rep.Body, &op)
+	return answer.Operation, before, err
 }
 
 // twice submits the same intent two times at once.
-func (t *teller) twice(ctx context.Context, s *scene, key string) (op operation, before string, err error) {
-	var other remote.Reply
+func (t *teller) twice(ctx context.Context, s *scene, key string) (client.Operation, string, error) {
+	var other client.Submitted
 	var otherErr error
 	var group sync.WaitGroup
-	group.Go(func() { other, otherErr = t.submit(ctx, s, key, s.request, nil, nil) })
-	rep, err := t.submit(ctx, s, key, s.request, nil, nil)
+	group.Go(func() { other, otherErr = t.API.Submit(ctx, t.submission(s, key)) })
+	one, err := t.API.Submit(ctx, t.submission(s, key))
 	group.Wait()
 	if err := errors.Join(err, otherErr); err != nil {
-		return op, "", err
+		return one.Operation, "", err
 	}
-	second, err := read(other)
-	if err != nil {
-		return op, "", err
+	if one.ID != other.ID || one.Replayed == other.Replayed {
+		return one.Operation, "", fmt.Errorf("two submissions under one key gave %s and %s", one.ID, other.ID)
 	}
-	if op, err = read(rep); err != nil {
-		return op, "", err
-	}
-	if op.ID != second.ID || rep.Replayed() == other.Replayed() {
-		return op, "", fmt.Errorf("two submissions under one key gave %s and %s", op.ID, second.ID)
-	}
-	return op, "one admits it, the other is a replay of it. ", nil
+	return one.Operation, "one admits it, the other is a replay of it. ", nil
 }
 
 // change submits another intent under the same key, which has to be refused.
 func (t *teller) change(ctx context.Context, s *scene, key string) (string, error) {
-	_, err := t.submit(ctx, s, key, strings.Replace(s.request, "310.00", "301.00", 1), nil, nil)
-	problem, ok := errors.AsType[*remote.Problem](err)
-	if !ok || problem.Code() != string(onefold.CodeKeyConflict) {
-		return "", fmt.Errorf("a changed request under a known key was not refused as a conflict: %v", err)
+	changed := t.submission(s, key)
+	changed.Request = json.RawMessage(strings.Replace(s.request, "310.00", "301.00", 1))
+	_, err := t.API.Submit(ctx, changed)
+	problem, ok := errors.AsType[*client.Problem](err)
+	if !ok || problem.Code != onefold.CodeKeyConflict {
+		return "", fmt.Errorf("a changed request under a known key was not refused as a conflict: %w", err)
 	}
-	list, _ := problem.Members["differences"].([]any)
 	var told []string
-	for _, entry := range list {
-		if d, ok := entry.(map[string]any); ok {
-			told = append(told, fmt.Sprintf("%v was %v, came as %v", d["pointer"], d["accepted"], d["submitted"]))
-		}
+	for _, d := range problem.Differences {
+		told = append(told, fmt.Sprintf("%s was %s, came as %s", d.Pointer, d.Accepted, d.Submitted))
 	}
 	return "refused as a conflict (" + strings.Join(told, "; ") + "). The first one: ", nil
 }
 
 // withdraw submits for later and cancels.
-func (t *teller) withdraw(ctx context.Context, s *scene, key string) (op operation, err error) {
-	later := t.Now().Add(withdrawnAfter).UTC().Format(time.RFC3339)
-	rep, err := t.submit(ctx, s, key, s.request, map[string]any{"not_before": later}, nil)
+func (t *teller) withdraw(ctx context.Context, s *scene, key string) (client.Operation, error) {
+	submission := t.submission(s, key)
+	later := t.Now().Add(withdrawnAfter).UTC().Truncate(time.Second)
+	submission.NotBefore, submission.Wait = &later, 0
+	answer, err := t.API.Submit(ctx, submission)
 	if err != nil {
-		return op, err
+		return answer.Operation, err
 	}
-	if op, err = read(rep); err != nil {
-		return op, err
-	}
-	rep, err = t.API.Call(ctx, remote.Request{
-		Method: http.MethodPost, Path: remote.OperationPath(op.ID, "cancel"), Body: []byte(`{"reason":"the story withdraws it"}`),
-	})
-	if err != nil {
-		return op, err
-	}
-	return read(rep)
+	op, _, err := t.API.Cancel(ctx, client.Decision{Operation: answer.ID, Reason: "the story withdraws it"}, false)
+	return op, err
 }

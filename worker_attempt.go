@@ -1,0 +1,221 @@
+package onefold
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/onefold-dev/onefold/internal/failpoint"
+)
+
+// attempt carries one write or replay out: freeze, begin durably, one request,
+// judge, record.
+func (w *Worker) attempt(ctx context.Context, t *task, kind AttemptKind) {
+	request, frozen, err := w.frozen(ctx, t)
+	if err != nil {
+		if CodeOf(err) == CodeStoreUnavailable || ctx.Err() != nil {
+			w.handBack(context.WithoutCancel(ctx), t)
+			return
+		}
+		w.reconsider(ctx, t, Reconsideration{Unsendable: describeError(err)})
+		return
+	}
+	route := t.binding.Route()
+	// A credential that cannot be had is the carrier's to tell: not sent.
+	credential, err := t.carrier.CredentialDigest(ctx, route)
+	if err != nil {
+		credential = ""
+	}
+	begin := Begin{
+		Attempt: w.ledger.NewID(PrefixAttempt), Token: t.token, Kind: kind, FrozenDigest: frozen.Digest,
+		ConnectionRevision: route.Revision, Scope: t.binding.Scope(credential), CredentialDigest: credential,
+	}
+	bootAtBegin := w.cfg.Boot()
+	c, ok := w.begin(ctx, t, begin, frozen)
+	if !ok {
+		return
+	}
+	t.op, t.begun = c.Operation, true
+
+	stop := w.renewing(context.WithoutCancel(ctx), t)
+	x := w.exchange(ctx, t, Dispatch{
+		Route: route, Request: frozen, Write: true, UserAgent: w.cfg.UserAgent,
+		MayStart: starting(begin.Attempt, w.mayStart(t, kind, c.At, bootAtBegin)), Operation: &t.op,
+	})
+	if x.Later != nil {
+		// The lease is not renewed any more: the attempt is silent, as the law knows
+		// it (M10, M12a), until its call returns after all.
+		stop()
+		go w.reportLate(t, request, begin.Attempt, x.Later)
+		return
+	}
+	answer, evidence := w.judge(t, request, &x, begin.Attempt)
+	stop()
+	w.answered(t, begin.Attempt, answer, evidence)
+}
+
+// answered records what an attempt's answer means.
+func (w *Worker) answered(t *task, attempt string, answer Answer, evidence Evidence) {
+	answer.Attempt, answer.Token = attempt, t.token
+	evidence.ID, evidence.Attempt = w.ledger.NewID(PrefixEvidence), attempt
+	w.conclude(t, Event{Kind: EventAnswered, Answer: &answer, Evidence: &evidence})
+}
+
+// reportLate waits for a call that outlasted its time and hands in what it
+// learnt (M8).
+func (w *Worker) reportLate(t *task, request []byte, attempt string, later <-chan Exchange) {
+	x := <-later
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	// Other attempts may have ended meanwhile: clean is judged as of now.
+	if op, err := w.store.Operation(ctx, "", t.op.ID); err == nil {
+		t.op = op
+	}
+	answer, evidence := w.judge(t, request, &x, attempt)
+	w.answered(t, attempt, answer, evidence)
+}
+
+// frozen returns the approved request and the frozen one: as stored, or built
+// now for the first attempt (M2a).
+func (w *Worker) frozen(ctx context.Context, t *task) ([]byte, Frozen, error) {
+	request, err := w.store.Request(ctx, t.op.ID)
+	if err != nil {
+		return nil, Frozen{}, unavailable(err)
+	}
+	frozen, found, err := w.store.FrozenRequest(ctx, t.op.ID)
+	if err != nil {
+		return nil, Frozen{}, unavailable(err)
+	}
+	if !found {
+		failpoint.Before(failpoint.Frozen)
+		frozen, err = t.binding.Freeze(&t.op, request)
+		failpoint.After(failpoint.Frozen)
+	}
+	return request, frozen, err
+}
+
+// describeError is an error's text if it is one of ours, which are safe to show.
+func describeError(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Error()
+	}
+	return "the request cannot be built"
+}
+
+// begin makes the attempt durable; ok is false if nothing may be sent. A refusal
+// is answered by what it asks for.
+func (w *Worker) begin(ctx context.Context, t *task, b Begin, f Frozen) (c Committed, ok bool) {
+	ev := Event{Kind: EventBegun, Actor: w.actor, Policy: &t.policy, Begin: &b}
+	ev.Connection.Disabled = t.binding.Terms().Mode == ModeDisabled
+	c, err := w.ledger.Begin(ctx, t.op.ID, ev, f)
+	if err == nil {
+		return c, true
+	}
+	after := context.WithoutCancel(ctx)
+	if errors.Is(err, ErrCommitUnknown) || ctx.Err() != nil {
+		w.unbegin(after, t, b)
+		return c, false
+	}
+	switch CodeOf(err) {
+	case CodeLeaseLost, CodeAlreadySettled, CodeHeld:
+	case CodePaused, CodeNotDue, CodeStoreUnavailable, CodeInternal:
+		w.unlessRefused(ctx, "an attempt cannot begin", t.op.ID, err)
+		w.handBack(after, t)
+	case CodeDeadlinePast:
+		_, err = w.step(after, t, Event{Kind: EventDeadlinePassed})
+		w.unlessRefused(ctx, "a passed deadline cannot be recorded", t.op.ID, err)
+	case CodeReplay:
+		reason := "a replay is not safe"
+		if e, isOurs := errors.AsType[*Error](err); isOurs && e.Reason != "" {
+			reason = e.Reason
+		}
+		w.reconsider(after, t, Reconsideration{ReplayUnsafe: reason})
+	default:
+		w.reconsider(after, t, Reconsideration{})
+	}
+	return c, false
+}
+
+// unbegin settles a begin whose commit is unknown. Nothing was sent, and that is
+// what is recorded if the attempt is on record after all (M4).
+func (w *Worker) unbegin(ctx context.Context, t *task, b Begin) {
+	op, err := w.store.Operation(ctx, "", t.op.ID)
+	switch {
+	case err != nil: // the scan finds the expired lease
+	case op.Attempt(b.Attempt) == nil:
+		w.handBack(ctx, t)
+	default:
+		t.op = op
+		w.conclude(t, Event{
+			Kind: EventAnswered,
+			Answer: &Answer{
+				Attempt: b.Attempt, Token: b.Token, Outcome: OutcomeNotSent,
+				Detail: "nothing was sent: it was not known whether the attempt was on record",
+			},
+			Evidence: &Evidence{
+				ID: w.ledger.NewID(PrefixEvidence), Attempt: b.Attempt, Kind: EvidenceTransport, Asserts: AssertsNoEffect,
+			},
+		})
+	}
+}
+
+// mayStart is asked immediately before the first byte (M9). It counts on a clock
+// that goes on while the machine sleeps, from before the lease was asked for,
+// and says no once the lease may be over, the operation is withdrawn, or a
+// deadline or the target's window has passed by the store's time.
+func (w *Worker) mayStart(t *task, kind AttemptKind, begunAt time.Time, bootAtBegin time.Duration) func() bool {
+	op, policy, lease := t.op, t.policy, w.cfg.Lease
+	return func() bool {
+		boot := w.cfg.Boot()
+		if boot-t.asked >= lease || t.withdrawn() {
+			return false
+		}
+		now := begunAt.Add(boot - bootAtBegin) // never earlier than the store's time
+		if op.StartDeadline != nil && !now.Before(*op.StartDeadline) {
+			return false
+		}
+		if kind == Replay && policy.Window != Forever {
+			return !now.After(op.FirstDispatched.Add(policy.Window - policy.WindowMargin))
+		}
+		return true
+	}
+}
+
+// starting is mayStart, and marks the place between its yes and the first byte.
+func starting(attempt string, mayStart func() bool) func() bool {
+	return func() bool {
+		if !mayStart() {
+			return false
+		}
+		failpoint.Before(failpoint.FirstByte)
+		failpoint.Note(failpoint.FirstByte, attempt)
+		return true
+	}
+}
+
+// exchange carries the request; a panic below means "maybe sent".
+func (w *Worker) exchange(ctx context.Context, t *task, d Dispatch) (x Exchange) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			w.log.Error("worker: the carrier broke", "operation", t.op.ID)
+			x = Exchange{Failure: "internal", Detail: "the transport failed inside"}
+		}
+	}()
+	failpoint.Before(failpoint.Sent)
+	x = t.carrier.Carry(ctx, d)
+	failpoint.After(failpoint.Sent)
+	return x
+}
+
+// judge asks the contract what the answer means; a panic in it means doubt.
+func (w *Worker) judge(t *task, request []byte, x *Exchange, attempt string) (a Answer, e Evidence) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			w.log.Error("worker: judging an answer broke", "operation", t.op.ID)
+			a = Answer{Outcome: OutcomeUnknown, Doubt: DoubtInternal, Detail: "the answer could not be judged"}
+			e = x.Evidence
+			e.Kind, e.Asserts = EvidenceTransport, AssertsNothing
+		}
+	}()
+	return t.binding.Judge(&t.op, request, x, t.op.Clean(attempt))
+}

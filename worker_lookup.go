@@ -1,0 +1,46 @@
+package onefold
+
+import "context"
+
+// lookup asks the target whether the effect exists. It is no attempt: it has no
+// effect. It counts as begun at the lease, which was durable before it (M12).
+func (w *Worker) lookup(ctx context.Context, t *task) {
+	request, err := w.store.Request(ctx, t.op.ID)
+	if err != nil {
+		w.handBack(context.WithoutCancel(ctx), t)
+		return
+	}
+	frozen, ok, err := t.binding.LookupRequest(&t.op, request)
+	if err != nil || !ok {
+		why := "its contract has no look-up"
+		if err != nil {
+			why = "its look-up cannot be built: " + describeError(err)
+		}
+		w.reconsider(ctx, t, Reconsideration{Unsendable: why})
+		return
+	}
+	stop := w.renewing(context.WithoutCancel(ctx), t)
+	x := w.exchange(ctx, t, Dispatch{
+		Route: t.binding.Route(), Request: frozen, UserAgent: w.cfg.UserAgent, Operation: &t.op,
+	})
+	found, evidence := w.judgeLookup(t, request, &x)
+	stop()
+	found.Token, found.Began = t.token, t.leasedAt
+	found.Polled = t.op.Next == NextPoll
+	evidence.ID = w.ledger.NewID(PrefixEvidence)
+	w.conclude(t, Event{Kind: EventLookedUp, Lookup: &found, Evidence: &evidence})
+}
+
+// judgeLookup asks the contract what the look-up found; a panic in it means that
+// nothing was learnt.
+func (w *Worker) judgeLookup(t *task, request []byte, x *Exchange) (l LookupOutcome, e Evidence) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			w.log.Error("worker: judging a look-up broke", "operation", t.op.ID)
+			l = LookupOutcome{Result: LookupInconclusive, Detail: "the look-up's answer could not be judged"}
+			e = x.Evidence
+			e.Kind, e.Asserts = EvidenceLookup, AssertsNothing
+		}
+	}()
+	return t.binding.JudgeLookup(&t.op, request, x)
+}
