@@ -247,5 +247,5 @@ type Exchange struct {
 	Found *LookupReport
 	// Later, where it is not nil, says that the call has outlasted its time and
 	// goes on: this Exchange says nothing, and the real one comes here once.
-	Later <-chan Exchange
+	Later <-chan Exchange `json:"-"`
 }

@@ -12,6 +12,10 @@ import (
 // must not hold a caller for ever.
 const ownTime = 5 * time.Second
 
+// lookAgain is when it is worth looking again at what somebody else is working
+// on: most calls are over by then, and a look costs one read.
+const lookAgain = time.Second
+
 // maxRefusedLeases bounds how often Do asks again for a lease that somebody else
 // took first: then it says so instead.
 const maxRefusedLeases = 3
@@ -183,7 +187,7 @@ func (d *doing) hindrance(c ConnectionStanding, now time.Time) *Error {
 		return nil
 	case op.Lease != nil && op.Lease.Until.After(now):
 		e := d.because(CodeLeased, "the operation is being worked on by "+op.Lease.Worker)
-		e.RetryAfter = op.Lease.Until.Sub(now)
+		e.RetryAfter = min(op.Lease.Until.Sub(now), lookAgain)
 		return e
 	case len(op.Holds) > 0 && op.State == Prepared:
 		e := d.because(CodeHeld, "the operation is held: "+string(op.Holds[0].Reason))

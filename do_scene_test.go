@@ -1,6 +1,7 @@
 package onefold_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -130,10 +131,11 @@ type doScene struct {
 
 // doOptions change a scene. The zero value is a whole one.
 type doOptions struct {
-	path  string              // "" is a file of the test's own
-	edit  func(string) string // of the documents
-	lease time.Duration
-	real  bool // the machine's clocks instead of one that stands still
+	path      string              // "" is a file of the test's own
+	edit      func(string) string // of the documents
+	lease     time.Duration
+	straggler time.Duration // 0 is doStraggler
+	real      bool          // the machine's clocks instead of one that stands still
 }
 
 func newDoScene(t testing.TB, o doOptions) *doScene {
@@ -146,40 +148,58 @@ func newDoScene(t testing.TB, o doOptions) *doScene {
 	if o.path == "" {
 		o.path = filepath.Join(t.TempDir(), "onefold.db")
 	}
+	var err error
+	s.Store, s.Ledger, err = openDo(o, now, boot)
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Store.Close()) })
+	return s
+}
+
+// openDo opens a store and a ledger on it, as an embedding program does.
+func openDo(o doOptions, now func() time.Time, boot func() time.Duration) (*sqlite.Store, *onefold.Ledger, error) {
+	ctx := context.Background()
+	store, err := sqlite.Open(ctx, sqlite.Options{Path: o.path, Driver: "sqlite", Now: now, IDs: machine.IDs(), Migrate: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := store.CreateWorkspace(ctx, "acme"); err != nil && !errors.Is(err, onefold.ErrWorkspaceExists) {
+		return nil, nil, err
+	}
 	text := doDocuments
 	if o.edit != nil {
 		text = o.edit(text)
 	}
-	ctx := context.Background()
-	store, err := sqlite.Open(ctx, sqlite.Options{Path: o.path, Driver: "sqlite", Now: now, IDs: machine.IDs(), Migrate: true})
-	must(t, err)
-	t.Cleanup(func() { must(t, store.Close()) })
-	s.Store = store
-	if _, err := store.CreateWorkspace(ctx, "acme"); !errors.Is(err, onefold.ErrWorkspaceExists) {
-		must(t, err)
-	}
 	decoded, faults := contract.DecodeFile("documents.yaml", []byte(text))
-	must(t, faults.Err())
-	lint, _ := contract.Lint(&contract.Set{New: decoded})
-	must(t, lint.Err())
-	var docs []onefold.Document
+	more, _ := contract.Lint(&contract.Set{New: decoded})
+	if err := append(faults, more...).Err(); err != nil {
+		return nil, nil, err
+	}
+	docs := make([]onefold.Document, 0, len(decoded))
 	for i := range decoded {
 		docs = append(docs, decoded[i].Publication())
 	}
-	_, err = store.Publish(ctx, docs)
-	must(t, err)
+	if _, err := store.Publish(ctx, docs); err != nil {
+		return nil, nil, err
+	}
 	all, err := store.AllDocuments(ctx)
-	must(t, err)
-	registry := contract.NewRegistry(contract.Options{Secret: []byte("a secret of the scene"), SecretID: "s1", Straggler: doStraggler})
-	must(t, registry.Load(all))
+	if err != nil {
+		return nil, nil, err
+	}
+	registry := contract.NewRegistry(contract.Options{
+		Secret: []byte("a secret of the scene"), SecretID: "s1", Straggler: cmp.Or(o.straggler, doStraggler),
+	})
+	if err := registry.Load(all); err != nil {
+		return nil, nil, err
+	}
 	installation, err := store.Installation(ctx)
-	must(t, err)
-	s.Ledger, err = onefold.New(store, onefold.Config{
+	if err != nil {
+		return nil, nil, err
+	}
+	ledger, err := onefold.New(store, onefold.Config{
 		Contracts: registry, IDs: machine.IDs(), Now: now, Deployment: installation.Deployment,
 		Boot: boot, Worker: "scene", Lease: o.lease,
 	})
-	must(t, err)
-	return s
+	return store, ledger, err
 }
 
 func must(t testing.TB, err error) {

@@ -67,6 +67,9 @@ func (l *Ledger) log() *slog.Logger {
 // Store returns the ledger's store.
 func (l *Ledger) Store() Store { return l.store }
 
+// Deployment returns the id of the store's deployment (I13a).
+func (l *Ledger) Deployment() string { return l.cfg.Deployment }
+
 // Contracts returns the ledger's contracts.
 func (l *Ledger) Contracts() Contracts { return l.cfg.Contracts }
 

@@ -187,11 +187,12 @@ func TestWrongAddressesMethodsAndParameters(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	token := h.token("acme", onefold.Roles()...)
-	for _, path := range []string{"/", "/v1", "/v1/operations/", "/v1//operations", "/v1/operations/x/y/z", "/V1/operations", "/v2/operations", "/problems/none", "/v1/operations:batch", "/v1/changes", "/../v1/operations"} {
+	for _, path := range []string{"/", "/v1", "/v1/operations/", "/v1//operations", "/v1/operations/x/y/z", "/V1/operations", "/v2/operations", "/problems/none", "/v1/operations:batches", "/v1/changes/x", "/../v1/operations"} {
 		h.call("GET", path, token, nil).wants(t, 404, onefold.CodeNotFound)
 	}
 	for call, allow := range map[string]string{
 		"DELETE /v1/operations": "POST, GET, HEAD", "PUT /v1/operations/x": "GET, HEAD", "GET /v1/operations/x/cancel": "POST",
+		"GET /v1/operations:batch": "POST", "POST /v1/changes": "GET, HEAD",
 		"POST /livez": "GET, HEAD", "OPTIONS /v1/reviews": "GET, HEAD", "BREW /v1/reviews": "GET, HEAD",
 	} {
 		method, path, _ := strings.Cut(call, " ")

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,11 +35,15 @@ type call struct {
 	query parameters
 	// version is If-Match's, nil where it was not given.
 	version *int64
+	// release gives back what the call holds while it is answered; nil for nothing.
+	release func()
 
 	// For the log.
 	operation string
 	code      onefold.Code
 	cause     error
+	items     int // of a batch
+	refused   int // of those
 }
 
 // reply is an answer ready to be written.
@@ -119,6 +124,9 @@ func (c *call) read(w http.ResponseWriter) error {
 		if raw, err = c.readBody(w); err != nil {
 			return err
 		}
+		if err := c.takeTurn(); err != nil {
+			return err
+		}
 	}
 	if c.route.key {
 		if c.key, err = identity.ParseKey(c.r.Header.Values("Idempotency-Key")); err != nil {
@@ -140,6 +148,25 @@ func (c *call) read(w http.ResponseWriter) error {
 		c.version, err = ifMatch(c.r.Header.Values("If-Match"))
 	}
 	return err
+}
+
+// takeTurn waits until the call may be among the few batches that are under way.
+func (c *call) takeTurn() error {
+	if !c.route.isBatch() {
+		return nil
+	}
+	select {
+	case c.server.batches <- struct{}{}:
+		c.release = func() { <-c.server.batches }
+		return nil
+	case <-c.ctx.Done():
+		return c.ctx.Err()
+	}
+}
+
+// isBatch tells whether the route takes many submissions.
+func (rt *route) isBatch() bool {
+	return slices.ContainsFunc(rt.body, func(m member) bool { return m.apart })
 }
 
 func keyProblem(err error) error {
@@ -208,12 +235,20 @@ func (c *call) plainJSON() error {
 	return nil
 }
 
+// depth is how many levels a body of the route may have.
+func (rt *route) depth() int {
+	if rt.isBatch() {
+		return maxBatchDepth
+	}
+	return maxDepth
+}
+
 // decodeBody decodes a body; one whose members are all optional may be left out.
 func (rt *route) decodeBody(raw []byte) (values, error) {
 	if len(bytes.TrimSpace(raw)) == 0 && rt.bodyOptional() {
 		return values{}, nil
 	}
-	v, err := parseBody(raw)
+	v, err := parseBody(raw, rt.depth())
 	if err != nil {
 		return nil, err
 	}
@@ -279,9 +314,12 @@ func (c *call) log(rep *reply) {
 	add("principal", c.who.name)
 	add("operation", c.operation)
 	add("code", string(c.code))
+	if c.items > 0 {
+		attributes = append(attributes, slog.Int("items", c.items), slog.Int("refused", c.refused))
+	}
 	add("trace_id", traceID(c.r.Header.Get("Traceparent")))
 	level := slog.LevelInfo
-	if rep.status >= http.StatusInternalServerError {
+	if rep.status >= http.StatusInternalServerError || c.cause != nil {
 		level = slog.LevelError
 	}
 	if c.cause != nil {

@@ -28,7 +28,7 @@ type schemas struct {
 
 // documentSchemas reads the document. Its objects are closed here, so that an
 // answer with a member that is not described fails.
-func documentSchemas(t *testing.T) *schemas {
+func documentSchemas(t testing.TB) *schemas {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(api.OpenAPI("test")))
 	if err != nil {
@@ -76,7 +76,7 @@ func fits(want, have []string) bool {
 }
 
 // check holds one answer against the document: its status, media type and body.
-func (s *schemas) check(t *testing.T, r *http.Request, answer *said) {
+func (s *schemas) check(t testing.TB, r *http.Request, answer *said) {
 	t.Helper()
 	path := s.pathOf(r.URL.Path)
 	if answer.status >= http.StatusBadRequest {
@@ -134,6 +134,8 @@ func readDocument(t *testing.T) map[string]any {
 // Section 4's routes, with the roles that it gives them, written a second time.
 var routesOfSection4 = map[string]string{
 	"POST /v1/operations":                          "submit",
+	"POST /v1/operations:batch":                    "submit",
+	"GET /v1/changes":                              "read operate",
 	"GET /v1/operations":                           "submit read operate",
 	"GET /v1/operations/{id}":                      "submit read operate",
 	"GET /v1/operations/{id}/timeline":             "submit read operate",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
 	"encoding/json"
 	"flag"
@@ -129,8 +130,9 @@ func connectionsOf(workspace string) string {
 
 // house is a server on real storage with two workspaces that mirror one another.
 type house struct {
-	t        *testing.T
+	t        testing.TB
 	clock    *clock
+	path     string // of the ledger's file
 	store    *sqlite.Store
 	ledger   *onefold.Ledger
 	registry *contract.Registry
@@ -183,13 +185,14 @@ func (l *logBook) String() string {
 	return l.text.String()
 }
 
-func newHouse(t *testing.T, change ...func(*api.Config)) *house {
+func newHouse(t testing.TB, change ...func(*api.Config)) *house {
 	t.Helper()
 	h := &house{t: t, clock: newClock(), log: &logBook{}, tokens: map[string]string{}, schemas: documentSchemas(t)}
 	ctx := context.Background()
 	var err error
+	h.path = filepath.Join(t.TempDir(), "ledger.db")
 	h.store, err = sqlite.Open(ctx, sqlite.Options{
-		Path: filepath.Join(t.TempDir(), "ledger.db"), Driver: "sqlite", Now: h.clock.Now, IDs: ids.Random{}, Migrate: true,
+		Path: h.path, Driver: "sqlite", Now: h.clock.Now, IDs: ids.Random{}, Migrate: true,
 	})
 	h.must(err)
 	t.Cleanup(func() { _ = h.store.Close() })
@@ -216,6 +219,16 @@ func newHouse(t *testing.T, change ...func(*api.Config)) *house {
 		h.must(err)
 	}
 	return h
+}
+
+// openReadOnly opens a ledger's file beside its store.
+func openReadOnly(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
 
 func (h *house) must(err error) {
@@ -368,7 +381,7 @@ func (s said) items() []map[string]any {
 }
 
 // wants holds status and code of an answer against what is expected.
-func (s said) wants(t *testing.T, status int, code onefold.Code) said {
+func (s said) wants(t testing.TB, status int, code onefold.Code) said {
 	t.Helper()
 	if s.status != status || onefold.Code(s.text("code")) != code {
 		t.Fatalf("answered %d %q, wanted %d %q: %s", s.status, s.text("code"), status, code, s.raw)

@@ -1,124 +1,12 @@
 package api_test
 
 import (
-	"fmt"
-	"net/http"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/onefold-dev/onefold"
 )
-
-// bodies that keep each route's own rules, so that what answers is the rule
-// under test and not the decoder.
-var goodBody = map[string]string{
-	"/v1/operations":               `{"capability":"bills.create","connection":"acme-erp","request":{"supplier_id":"S","total":"1"}}`,
-	"/v1/operations/{id}/cancel":   `{}`,
-	"/v1/operations/{id}/retry":    `{}`,
-	"/v1/operations/{id}/resolve":  `{"outcome":"confirmed","reference":"B-1","reason":"seen"}`,
-	"/v1/operations/{id}/release":  `{"hold":"approval","decision":"proceed","reason":"seen"}`,
-	"/v1/operations/{id}/assign":   `{"owner":"joe@acme.example"}`,
-	"/v1/operations/{id}/evidence": `{"asserts":"nothing"}`,
-	"/v1/documents":                `{"files":[{"name":"a.yaml","text":"x"}]}`,
-}
-
-func filled(path, id, name string) string {
-	return strings.NewReplacer("{id}", id, "{name}", name, "{capability}", "bills.create", "{connection}", name, "{code}", "internal").Replace(path)
-}
-
-// Every role on every route: what section 4 gives is not refused, everything else
-// is, and the refusal names the roles.
-// Proves: I5
-func TestEveryRoleOnEveryRoute(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	id := h.fresh("acme")
-	for route, roles := range routesOfSection4 {
-		method, path, _ := strings.Cut(route, " ")
-		allowed := strings.Fields(roles)
-		for _, role := range append(onefold.Roles(), "") {
-			token := ""
-			if role != "" {
-				token = h.token("acme", role)
-			}
-			var body any
-			if text := goodBody[path]; text != "" {
-				body = text
-			}
-			answer := h.call(method, filled(path, id, "acme-erp"), token, body, key("role-"+string(role)), header{"If-Match", `"999"`})
-			switch {
-			case roles == "":
-				if answer.status != http.StatusOK {
-					t.Errorf("%s to everybody: %d", route, answer.status)
-				}
-			case role == "":
-				answer.wants(t, 401, onefold.CodeUnauthenticated)
-				if answer.header.Get("WWW-Authenticate") == "" {
-					t.Errorf("%s: no WWW-Authenticate", route)
-				}
-			case slices.Contains(allowed, string(role)):
-				if answer.status == 401 || answer.status == 403 && answer.text("detail") == "no role of this token allows this call" {
-					t.Errorf("%s to %s: %s", route, role, answer.raw)
-				}
-			default:
-				answer.wants(t, 403, onefold.CodeNotPermitted)
-				if got := fmt.Sprint(answer.json["roles"]); got != "["+roles+"]" {
-					t.Errorf("%s to %s names the roles %s", route, role, got)
-				}
-			}
-		}
-	}
-}
-
-// requestID is the one member in which two equal refusals differ.
-var requestID = regexp.MustCompile(`req_[0-9a-z]{26}`)
-
-// What belongs to another workspace answers byte for byte like what never was:
-// every route that names something, with every role at once, both ways round.
-// Proves: I5, M18
-func TestAnotherWorkspaceIsNotThere(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	mirror := map[string]string{"acme": "umbrella", "umbrella": "acme"}
-	ids := map[string]string{"acme": h.uncertain("acme").ID, "umbrella": h.uncertain("umbrella").ID}
-	for workspace, other := range mirror {
-		token := h.token(workspace, onefold.RoleSubmit, onefold.RoleRead, onefold.RoleOperate, onefold.RoleAdmin)
-		for route := range routesOfSection4 {
-			method, path, _ := strings.Cut(route, " ")
-			if !strings.Contains(path, "{id}") && !strings.Contains(path, "{name}") && !strings.Contains(path, "{connection}") {
-				continue
-			}
-			var body any
-			if text := goodBody[path]; text != "" {
-				body = text
-			}
-			ask := func(id, name string) string {
-				answer := h.call(method, filled(path, id, name), token, body, header{"If-Match", `"1"`})
-				if answer.status != http.StatusNotFound {
-					t.Errorf("%s answers %d about another workspace: %s", route, answer.status, answer.raw)
-				}
-				return requestID.ReplaceAllString(string(answer.raw), "") + answer.header.Get("ETag")
-			}
-			foreign, missing, malformed := ask(ids[other], other+"-erp"), ask(h.ledger.NewID("op"), "never-was"), ask("op_X", "a%2Fb")
-			if foreign != missing || foreign != malformed {
-				t.Errorf("%s tells what is foreign from what is missing:\n%s\n%s\n%s", route, foreign, missing, malformed)
-			}
-		}
-		for _, list := range []string{"/v1/operations", "/v1/reviews", "/v1/connections", "/v1/tokens", "/v1/stats", "/v1/capabilities"} {
-			answer := h.call("GET", list, token, nil).wants(t, 200, "")
-			if text := string(answer.raw); strings.Contains(text, ids[other]) || strings.Contains(text, `"`+other) {
-				t.Errorf("%s of %s shows %s: %s", list, workspace, other, text)
-			}
-		}
-	}
-	// One key in both workspaces is two operations.
-	both := h.token("acme", onefold.RoleSubmit)
-	h.call("POST", "/v1/operations", both, bill("acme", "3.00"), key("same")).wants(t, 201, "")
-	h.call("POST", "/v1/operations", h.token("umbrella", onefold.RoleSubmit), bill("umbrella", "4.00"), key("same")).wants(t, 201, "")
-}
 
 // A principal that may submit but not read sees its own submissions wholly, and
 // of others id and state alone.

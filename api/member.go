@@ -37,6 +37,9 @@ type member struct {
 	doc      string
 	// items describes the elements of a kindList: objects of these members.
 	items []member
+	// apart: the elements are judged one by one by whoever serves the route, since
+	// a fault of one does not concern the others.
+	apart bool
 }
 
 // maxEchoedName bounds how much of an unknown member's or parameter's name is
@@ -46,10 +49,17 @@ const maxEchoedName = 100
 // values are the members that a body has, decoded as their specification says.
 type values map[string]*identity.Value
 
-// parseBody reads a body strictly (I10). A body has one level more than the
-// request in it.
-func parseBody(raw []byte) (*identity.Value, error) {
-	v, err := identity.Parse(raw, identity.Limits{MaxBytes: len(raw), MaxDepth: identity.DefaultMaxDepth + 1})
+const (
+	// maxDepth is how deep a body may be: one level more than the request in it.
+	maxDepth = identity.DefaultMaxDepth + 1
+	// maxBatchDepth is the same for a batch. It has room for requests twice as deep
+	// as they may be, so that one that is too deep is refused by itself.
+	maxBatchDepth = 2*identity.DefaultMaxDepth + 3
+)
+
+// parseBody reads a body of at most so many levels strictly (I10).
+func parseBody(raw []byte, depth int) (*identity.Value, error) {
+	v, err := identity.Parse(raw, identity.Limits{MaxBytes: len(raw), MaxDepth: depth})
 	if err == nil {
 		return v, nil
 	}
@@ -159,6 +169,9 @@ func (m *member) check(v *identity.Value, pointer string) error {
 	case kindList:
 		if v.Len() < m.min || m.max > 0 && v.Len() > m.max {
 			return wrong("has %d to %d elements", m.min, m.max)
+		}
+		if m.apart {
+			return nil
 		}
 		for i, item := range v.Items() {
 			if _, err := decode(item, m.items, identity.JoinPointer(pointer, strconv.Itoa(i))); err != nil {

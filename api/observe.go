@@ -59,12 +59,16 @@ func (s *Server) getOperation(c *call) (*reply, error) {
 }
 
 func (s *Server) listOperations(c *call) (*reply, error) {
+	place, err := c.place()
+	if err != nil {
+		return nil, err
+	}
 	q := onefold.Query{
 		Workspace: c.who.workspace, Capability: c.query["capability"], Connection: c.query["connection"],
 		State: onefold.State(c.query["state"]), Key: c.query["key"], Reference: c.query["reference"],
 		Identity: c.query["identity"], Review: c.query["review"], Contradicted: c.query.boolean("contradicted"),
 		CreatedFrom: c.query.instant("created_from"), CreatedTo: c.query.instant("created_to"),
-		Limit: c.query.integer("limit", defaultPage), Cursor: c.query["cursor"],
+		Limit: c.query.integer("limit", defaultPage), Cursor: place,
 	}
 	if !c.who.has(onefold.RoleRead, onefold.RoleOperate) {
 		q.SubmittedBy = c.who.name
@@ -77,13 +81,22 @@ func (s *Server) listOperations(c *call) (*reply, error) {
 	for i := range ops {
 		items[i] = viewOperation(&ops[i])
 	}
-	return answerJSON(http.StatusOK, pageView[operationView]{items, optional(next)}), nil
+	return answerJSON(http.StatusOK, pageView[operationView]{items, c.next(next)}), nil
+}
+
+// next is the cursor of the page after, nil at the end.
+func (c *call) next(place string) *string {
+	if place == "" {
+		return nil
+	}
+	cursor := c.cursor(place)
+	return &cursor
 }
 
 // cursorError names the parameter of a store's refusal of a cursor.
 func cursorError(err error) error {
 	if onefold.CodeOf(err) == onefold.CodeParameterInvalid {
-		return invalidParameter("cursor", "no cursor of this list")
+		return invalidParameter("cursor", errNoCursor.Error())
 	}
 	return err
 }
@@ -154,7 +167,7 @@ func pageOf[T, V any](c *call, all []T, view func(*T) V) (*reply, error) {
 	start := 0
 	if cursor, ok := c.query["cursor"]; ok {
 		if start, ok = plainInteger(cursor); !ok || start > len(all) {
-			return nil, invalidParameter("cursor", "no cursor of this list")
+			return nil, invalidParameter("cursor", errNoCursor.Error())
 		}
 	}
 	end := min(len(all), start+c.query.integer("limit", defaultPage))
@@ -243,9 +256,13 @@ func viewCandidates(list []onefold.Candidate) []candidateView {
 }
 
 func (s *Server) listReviews(c *call) (*reply, error) {
+	place, err := c.place()
+	if err != nil {
+		return nil, err
+	}
 	q := onefold.ReviewQuery{
 		Workspace: c.who.workspace, Owner: c.query["owner"], Reason: onefold.ReviewReason(c.query["reason"]),
-		Status: onefold.ReviewStatus(c.query["status"]), Limit: c.query.integer("limit", defaultPage), Cursor: c.query["cursor"],
+		Status: onefold.ReviewStatus(c.query["status"]), Limit: c.query.integer("limit", defaultPage), Cursor: place,
 	}
 	if age, ok := c.query["age"]; ok {
 		now, err := s.ledger.Store().Now(c.ctx)
@@ -274,5 +291,5 @@ func (s *Server) listReviews(c *call) (*reply, error) {
 			Candidates: viewCandidates(r.Candidates), Operation: viewOperation(&found[i].Operation),
 		}
 	}
-	return answerJSON(http.StatusOK, pageView[reviewView]{items, optional(next)}), nil
+	return answerJSON(http.StatusOK, pageView[reviewView]{items, c.next(next)}), nil
 }

@@ -107,18 +107,35 @@ func domainError(err error) *onefold.Error {
 
 // problem makes the answer of a refusal.
 func (c *call) problem(err error) *reply {
+	p, wait, cause := c.refusal(err, c.route != nil && (c.route.key || c.route.isBatch()))
+	c.code, c.cause = p.Code, cause
+	rep := &reply{status: p.Status, header: http.Header{}, body: p}
+	rep.header.Set("Content-Type", "application/problem+json")
+	if method, ok := errors.AsType[*methodError](err); ok {
+		rep.header.Set("Allow", method.allowed)
+	}
+	if p.Code == onefold.CodeUnauthenticated {
+		rep.header.Set("WWW-Authenticate", `Bearer realm="onefold"`)
+	}
+	if wait > 0 {
+		rep.header.Set("Retry-After", strconv.Itoa(wait))
+	}
+	return rep
+}
+
+// refusal makes the document of a refusal, the seconds after which the request may
+// be sent again (0 where that says nothing), and what is for the log alone. It
+// changes nothing of the call.
+func (c *call) refusal(err error, submission bool) (p *problemView, wait int, cause error) {
 	e := domainError(err)
 	known := onefold.ProblemOf(e.Code)
-	c.code = known.Code
 	if known.Status >= http.StatusInternalServerError {
-		c.cause = errors.Join(e, e.Cause)
+		cause = errors.Join(e, e.Cause)
 	}
-	p := &problemView{
+	p = &problemView{
 		Type: "/problems/" + string(known.Code), Title: known.Title, Status: known.Status, Code: known.Code,
 		RequestID: c.id, Detail: e.Message, Hint: e.Hint, RetryAdvice: known.Retry,
 	}
-	rep := &reply{status: known.Status, header: http.Header{}, body: p}
-	rep.header.Set("Content-Type", "application/problem+json")
 	if known.Code == onefold.CodeInternal {
 		p.Detail, p.Hint = "internal error", "report the request's id if it happens again"
 	} else {
@@ -130,14 +147,29 @@ func (c *call) problem(err error) *reply {
 	if p.Hint == "" {
 		p.Hint = known.Advice
 	}
-	if c.route != nil && c.route.key {
+	if submission {
 		p.Claim = "unchecked"
 		if e.ClaimChecked {
 			p.Claim = "none"
 		}
 	}
-	c.refusalHeaders(rep, err, e, p)
-	return rep
+	if parameter, ok := errors.AsType[*parameterError](err); ok {
+		p.Parameter = parameter.name
+	}
+	if permission, ok := errors.AsType[*permissionError](err); ok {
+		p.Roles = permission.roles
+	}
+	return p, retryAfter(p.Status, e.RetryAfter), cause
+}
+
+// retryAfter is the value of Retry-After, 0 for none: whole seconds, at least one
+// where the status calls for it.
+func retryAfter(status int, wait time.Duration) int {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		wait = max(wait, time.Second)
+	}
+	return int(math.Ceil(wait.Seconds()))
 }
 
 // describe fills in the members that say where and what.
@@ -191,28 +223,4 @@ func (c *call) changes(p *problemView) {
 		}
 	}
 	p.Changes = p.Changes[max(0, len(p.Changes)-maxChanges):]
-}
-
-// refusalHeaders sets what belongs into the header of a refusal.
-func (c *call) refusalHeaders(rep *reply, err error, e *onefold.Error, p *problemView) {
-	if parameter, ok := errors.AsType[*parameterError](err); ok {
-		p.Parameter = parameter.name
-	}
-	if permission, ok := errors.AsType[*permissionError](err); ok {
-		p.Roles = permission.roles
-	}
-	if method, ok := errors.AsType[*methodError](err); ok {
-		rep.header.Set("Allow", method.allowed)
-	}
-	if p.Code == onefold.CodeUnauthenticated {
-		rep.header.Set("WWW-Authenticate", `Bearer realm="onefold"`)
-	}
-	wait := e.RetryAfter
-	switch p.Status {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		wait = max(wait, time.Second)
-	}
-	if wait > 0 {
-		rep.header.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-	}
 }

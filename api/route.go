@@ -61,6 +61,12 @@ const (
 	// maxEvidenceBody is the longest body of delivered evidence, an answer of a
 	// target with room for escapes.
 	maxEvidenceBody = 1 << 20
+	// maxBatchBody is the longest body of a batch: 8 KiB for each of maxBatch
+	// submissions, four times what a bill needs. It is read whole before the first
+	// of them is admitted.
+	maxBatchBody = 8 << 20
+	// maxBatch is how many submissions one call may have (section 4).
+	maxBatch = 1000
 	// maxDocuments is the longest body of a publication.
 	maxDocuments = 8 << 20
 	// submissionBody marks a body whose limit follows from Config.MaxRequest.

@@ -13,29 +13,61 @@ func submitRoutes() []route {
 			"where the key is known, the answer is a replay, a conflict or its expiry, and nothing else is checked.",
 		roles: []onefold.Role{onefold.RoleSubmit}, key: true, prefer: true, bodyLimit: submissionBody,
 		query: []parameter{{name: "dry_run", kind: kindBoolean, doc: "All checks and the rendered request; nothing is stored."}},
-		body: []member{
-			{name: "capability", required: true, max: maxName, doc: "What is asked for."},
-			{name: "contract_version", kind: kindInteger, min: 1, doc: "The newest, where it is left out."},
-			{name: "connection", min: 1, max: maxName, doc: "The workspace's only one that serves the capability, where it is left out."},
-			{name: "request", kind: kindAny, required: true, doc: "Any JSON value that the contract allows, at most 64 levels deep."},
-			{name: "revision", max: maxRevision, doc: "The revision of the approved document."},
-			{name: "amends", max: maxName, doc: "Not supported yet."},
-			{name: "not_before", kind: kindInstant, doc: "Nothing is sent before."},
-			{name: "start_deadline", kind: kindInstant, doc: "Nothing is sent from then on."},
-			{name: "metadata", kind: kindObject, doc: "Labels; not part of the intent. At most 16 KiB."},
-		},
+		body:  submissionMembers(),
 		answers: []answer{
 			{http.StatusCreated, "Admitted, perhaps held. Location names the operation.", operationView{}, ""},
-			{http.StatusOK, "The key is known with the same intent: the original operation as it is now (Idempotent-Replayed: true); or, with dry_run, the preview.", oneOf{operationView{}, operationBrief{}, previewView{}}, ""},
+			{http.StatusOK, "The key is known with the same intent: the original operation as it is now (Idempotent-Replayed: true); or, with dry_run, the preview.", anyOf{operationView{}, operationBrief{}, previewView{}}, ""},
 		},
-		codes: []onefold.Code{
-			onefold.CodeKeyConflict, onefold.CodeKeyExpired, onefold.CodeDraining, onefold.CodeCapabilityUnknown,
-			onefold.CodeContractVersionUnknown, onefold.CodeConnectionUnknown, onefold.CodeConnectionAmbiguous,
-			onefold.CodeConnectionDisabled, onefold.CodeRequestInvalid, onefold.CodeDeadlinePast,
-			onefold.CodeAdmissionLimited, onefold.CodeNotSupportedYet,
-		},
+		codes: submissionCodes(),
 		serve: (*Server).submit,
+	}, {
+		method: http.MethodPost, path: "/v1/operations:batch", name: "submitBatch", title: "Submit many operations",
+		doc: "Up to 1,000 submissions in one call of at most 8 MiB. Each is judged by itself, as if it had been submitted alone, and one result " +
+			"for each comes back in the order of the submissions; what happens to one says nothing about the others, and the whole is no transaction. " +
+			"Of several with one key the first in order is admitted, and the others are repeats of it or conflict with it. " +
+			"After no answer, or a lost one, the same call is safe to make again. Only a body that is no JSON, has another shape, or is too long is " +
+			"refused as a whole, and then nothing of it was admitted.",
+		roles: []onefold.Role{onefold.RoleSubmit}, bodyLimit: maxBatchBody,
+		body: []member{{
+			name: "items", kind: kindList, required: true, min: 1, max: maxBatch, apart: true, doc: "The submissions.",
+			items: itemMembers(),
+		}},
+		answers: success("What became of each submission, in their order.", batchView{}),
+		serve:   (*Server).submitBatch,
 	}}
+}
+
+// keyMember is the key of a submission that has no header of its own.
+func keyMember() member {
+	return member{name: "idempotency_key", required: true, max: maxKeyLength, doc: "The caller key, bare: visible ASCII without white space."}
+}
+
+// itemMembers are what a submission of a batch consists of.
+func itemMembers() []member { return append([]member{keyMember()}, submissionMembers()...) }
+
+// submissionMembers are what a submission consists of, beside its key.
+func submissionMembers() []member {
+	return []member{
+		{name: "capability", required: true, max: maxName, doc: "What is asked for."},
+		{name: "contract_version", kind: kindInteger, min: 1, doc: "The newest, where it is left out."},
+		{name: "connection", min: 1, max: maxName, doc: "The workspace's only one that serves the capability, where it is left out."},
+		{name: "request", kind: kindAny, required: true, doc: "Any JSON value that the contract allows, at most 64 levels deep."},
+		{name: "revision", max: maxRevision, doc: "The revision of the approved document."},
+		{name: "amends", max: maxName, doc: "Not supported yet."},
+		{name: "not_before", kind: kindInstant, doc: "Nothing is sent before."},
+		{name: "start_deadline", kind: kindInstant, doc: "Nothing is sent from then on."},
+		{name: "metadata", kind: kindObject, doc: "Labels; not part of the intent. At most 16 KiB."},
+	}
+}
+
+// submissionCodes are what a submission that could be read may be refused with.
+func submissionCodes() []onefold.Code {
+	return []onefold.Code{
+		onefold.CodeKeyConflict, onefold.CodeKeyExpired, onefold.CodeDraining, onefold.CodeCapabilityUnknown,
+		onefold.CodeContractVersionUnknown, onefold.CodeConnectionUnknown, onefold.CodeConnectionAmbiguous,
+		onefold.CodeConnectionDisabled, onefold.CodeRequestInvalid, onefold.CodeDeadlinePast,
+		onefold.CodeAdmissionLimited, onefold.CodeNotSupportedYet,
+	}
 }
 
 func observeRoutes() []route {
@@ -69,12 +101,19 @@ func observeRoutes() []route {
 		{name: "age", kind: kindDuration, doc: "Opened at least so long ago, such as 8h."},
 	}, lists...), success("A page of reviews.", pageView[reviewView]{}), (*Server).listReviews)
 	reviews.codes = nil
+	changes := get("/v1/changes", "listChanges", "Follow all changes",
+		"Every change of every operation of the workspace, in the order in which they were committed, oldest first, for whoever keeps a copy or reacts: "+
+			"keep the cursor of what was worked off and ask for what comes after it. Nothing is skipped and nothing comes twice, however slow the reader is and "+
+			"however many write meanwhile. next_cursor is never null: at the end it is where later changes will be found. "+
+			"It needs the role read or operate, because it shows the work of all submitters.",
+		reviewers, lists, success("A page of changes.", changesView{}), (*Server).listChanges)
+	changes.codes = nil
 	return []route{
-		ops, reviews,
+		ops, reviews, changes,
 		get("/v1/operations/{id}", "getOperation", "Read an operation", "ETag is its version.", observers, []parameter{
 			{name: "wait", kind: kindInteger, max: maxWait, doc: "Seconds to wait until it is settled."},
 			{name: "after_version", kind: kindInteger, min: 1, doc: "With wait: or until its version is higher than this."},
-		}, success("The operation; to whoever may submit but not read, of others id and state.", oneOf{operationView{}, operationBrief{}}), (*Server).getOperation),
+		}, success("The operation; to whoever may submit but not read, of others id and state.", anyOf{operationView{}, operationBrief{}}), (*Server).getOperation),
 		get("/v1/operations/{id}/timeline", "getTimeline", "Read its timeline", "Everything that changed it, oldest first.", observers, lists,
 			success("A page of entries.", pageView[entryView]{}), (*Server).getTimeline),
 		get("/v1/operations/{id}/attempts", "getAttempts", "Read its attempts", "In the order of their numbers.", observers, lists,
@@ -115,7 +154,7 @@ func actRoutes() []route {
 			reason(false),
 		}, nil, (*Server).deliver)
 	evidence.bodyLimit, evidence.name = maxEvidenceBody, "deliverEvidence"
-	evidence.answers = success("The operation after it; to a token of the role evidence alone, id and state.", oneOf{operationView{}, operationBrief{}})
+	evidence.answers = success("The operation after it; to a token of the role evidence alone, id and state.", anyOf{operationView{}, operationBrief{}})
 	return []route{
 		cancel,
 		act("retry", "Make the next attempt now", "The due attempt, or a safe replay.", operators, needsCondition, []member{reason(false)},

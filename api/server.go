@@ -20,13 +20,17 @@ const (
 	// maxPage and defaultPage bound a page of a list (section 4).
 	maxPage     = 200
 	defaultPage = 50
-	// maxCursor bounds a cursor: ours are far shorter.
+	// maxCursor bounds a cursor: ours have some hundred characters.
 	maxCursor = 512
 	// envelopeRoom is what a submission may have beside its request: metadata of
 	// onefold.MaxMetadata bytes, with room for escapes, and the few other members.
 	envelopeRoom = 64 << 10
 	// maxRequest is the default for Config.MaxRequest (I10).
 	maxRequest = 1 << 20
+	// maxBatches is how many batches are under way at once; further ones wait. One
+	// alone keeps the store's writer busy, and a body of many tiny values takes some
+	// fifty times its length in memory once it is read.
+	maxBatches = 2
 	// readyTimeout bounds one readiness check: whoever asks is a machine that asks
 	// again.
 	readyTimeout = 5 * time.Second
@@ -108,7 +112,9 @@ type Server struct {
 	ledger  *onefold.Ledger
 	routes  []route
 	openapi []byte
+	cursors *cursors
 	touched touches
+	batches chan struct{} // holds one for each batch under way
 	waiting atomic.Int64
 	// draining ends when the server drains: waiting calls are answered then.
 	draining context.Context
@@ -123,7 +129,11 @@ func New(cfg Config) (*Server, error) {
 	if cfg.MaxRequest <= 0 {
 		cfg.MaxRequest = maxRequest
 	}
-	s := &Server{cfg: cfg, ledger: cfg.Ledger, routes: routes()}
+	cursors, err := newCursors(cfg.Ledger.Deployment())
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, ledger: cfg.Ledger, routes: routes(), cursors: cursors, batches: make(chan struct{}, maxBatches)}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.openapi = document(s.routes, cfg.Version)
 	return s, nil
@@ -163,6 +173,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // guarded answers a call; a panic in it is our fault and becomes internal.
 func (s *Server) guarded(c *call, w http.ResponseWriter) (rep *reply) {
+	defer func() {
+		if c.release != nil {
+			c.release()
+		}
+	}()
 	defer func() {
 		caught := recover()
 		if caught == nil {

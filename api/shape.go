@@ -10,8 +10,8 @@ import (
 	"github.com/onefold-dev/onefold"
 )
 
-// oneOf is an answer that has one of several shapes.
-type oneOf []any
+// anyOf is an answer that has one of several shapes.
+type anyOf []any
 
 // shapes makes JSON Schemas of the types of answers. Named structs become
 // components.
@@ -56,12 +56,14 @@ func codeWords() []string {
 
 // of returns the schema of a value's type.
 func (s *shapes) of(value any) object {
-	if several, ok := value.(oneOf); ok {
+	if several, ok := value.(anyOf); ok {
 		list := make([]any, len(several))
 		for i := range several {
 			list[i] = s.of(several[i])
 		}
-		return object{"oneOf": list}
+		// Not oneOf: objects of answers are open, so that a whole operation is also
+		// one of which only id and state are described.
+		return object{"anyOf": list}
 	}
 	return s.typeOf(reflect.TypeOf(value))
 }
@@ -72,6 +74,10 @@ func (s *shapes) typeOf(t reflect.Type) object {
 		return object{"type": "string", "format": "date-time"}
 	case reflect.TypeFor[json.RawMessage](), reflect.TypeFor[any]():
 		return object{}
+	case reflect.TypeFor[shownOperation]():
+		return s.of(anyOf{operationView{}, operationBrief{}})
+	case reflect.TypeFor[perhapsOperation]():
+		return nullable(s.of(anyOf{operationView{}, operationBrief{}}))
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -111,6 +117,9 @@ func nullable(schema object) object {
 			schema["enum"] = append(values, nil)
 		}
 		return schema
+	}
+	if several, ok := schema["anyOf"].([]any); ok {
+		return object{"anyOf": append(several, object{"type": "null"})}
 	}
 	return object{"oneOf": []any{schema, object{"type": "null"}}}
 }

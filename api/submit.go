@@ -10,14 +10,14 @@ import (
 	"github.com/onefold-dev/onefold"
 )
 
-// submission takes the call's submission together.
-func (c *call) submission() onefold.Submission {
+// submission takes a submission together from its key and its members.
+func (c *call) submission(key string, body values) onefold.Submission {
 	return onefold.Submission{
-		Workspace: c.who.workspace, Capability: c.body.text("capability"), ContractVersion: c.body.integer("contract_version"),
-		Connection: c.body.text("connection"), Key: c.key, Request: c.body.raw("request"), SubmittedBy: c.who.name,
-		Revision: c.body.optional("revision"), Amends: c.body.optional("amends"),
-		NotBefore: c.body.instant("not_before"), StartDeadline: c.body.instant("start_deadline"),
-		Metadata: c.body.raw("metadata"), MayRead: c.who.has(onefold.RoleRead),
+		Workspace: c.who.workspace, Capability: body.text("capability"), ContractVersion: body.integer("contract_version"),
+		Connection: body.text("connection"), Key: key, Request: body.raw("request"), SubmittedBy: c.who.name,
+		Revision: body.optional("revision"), Amends: body.optional("amends"),
+		NotBefore: body.instant("not_before"), StartDeadline: body.instant("start_deadline"),
+		Metadata: body.raw("metadata"), MayRead: c.who.has(onefold.RoleRead),
 	}
 }
 
@@ -31,7 +31,7 @@ func (s *Server) submit(c *call) (*reply, error) {
 	if dry := c.query.boolean("dry_run"); dry != nil && *dry {
 		return s.dryRun(c)
 	}
-	op, replayed, err := s.ledger.Submit(c.ctx, c.submission())
+	op, replayed, err := s.ledger.Submit(c.ctx, c.submission(c.key, c.body))
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +49,13 @@ func (s *Server) submit(c *call) (*reply, error) {
 		return rep, nil
 	}
 	rep.status = http.StatusCreated
-	rep.header.Set("Location", "/v1/operations/"+op.ID)
+	rep.header.Set("Location", location(&op))
 	return rep, nil
 }
 
 // dryRun makes all checks and renders the outgoing request; nothing is stored.
 func (s *Server) dryRun(c *call) (*reply, error) {
-	p, replayed, err := s.ledger.DryRun(c.ctx, c.submission())
+	p, replayed, err := s.ledger.DryRun(c.ctx, c.submission(c.key, c.body))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *Server) await(c *call, op onefold.Operation, seconds int, done func(*on
 }
 
 // viewOf is as much of an operation as the principal may see (I5).
-func (c *call) viewOf(op *onefold.Operation) any {
+func (c *call) viewOf(op *onefold.Operation) shownOperation {
 	if c.who.sees(op) {
 		return viewOperation(op)
 	}
@@ -117,3 +117,5 @@ func (c *call) operation200(op *onefold.Operation) *reply {
 }
 
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+
+func location(op *onefold.Operation) string { return "/v1/operations/" + op.ID }

@@ -57,6 +57,13 @@ type operationBrief struct {
 	State onefold.State `json:"state"`
 }
 
+// shownOperation is an operationView, or an operationBrief to whoever may not see
+// more.
+type shownOperation any
+
+// perhapsOperation is a shownOperation, or nil.
+type perhapsOperation any
+
 type doubtView struct {
 	Reason onefold.DoubtReason `json:"reason"`
 	Since  time.Time           `json:"since"`
@@ -289,10 +296,10 @@ type requestView struct {
 
 // previewView is the answer of a dry run.
 type previewView struct {
-	DryRun    bool          `json:"dry_run"`
-	Replayed  bool          `json:"replayed" doc:"The key is known: this is the operation that has it."`
-	Operation any           `json:"operation"`
-	Outgoing  *outgoingView `json:"outgoing"`
+	DryRun    bool           `json:"dry_run"`
+	Replayed  bool           `json:"replayed" doc:"The key is known: this is the operation that has it."`
+	Operation shownOperation `json:"operation"`
+	Outgoing  *outgoingView  `json:"outgoing"`
 }
 
 // explanationView is an operation in plain language.

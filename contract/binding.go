@@ -189,35 +189,6 @@ func (b *binding) Validate(request []byte) error {
 	return nil
 }
 
-// Differences compares as the contract says (I4); requests that the contract's
-// rules refuse are compared as they are.
-func (b *binding) Differences(accepted, submitted []byte) []onefold.Difference {
-	a, errA := b.registry.parse(accepted)
-	s, errS := b.registry.parse(submitted)
-	if errA != nil || errS != nil {
-		return nil
-	}
-	na, errA := b.contract.rules.Normalize(a)
-	ns, errS := b.contract.rules.Normalize(s)
-	if errA == nil && errS == nil {
-		a, s = na, ns
-	}
-	found := identity.Diff(a, s, "/request")
-	out := make([]onefold.Difference, 0, len(found))
-	for _, d := range found {
-		out = append(out, onefold.Difference{Pointer: d.Pointer, Accepted: jsonOf(d.Accepted), Submitted: jsonOf(d.Submitted)})
-	}
-	return out
-}
-
-// jsonOf is a value as JSON text; nil stays nil.
-func jsonOf(v *identity.Value) []byte {
-	if v == nil {
-		return nil
-	}
-	return v.AppendJSON(nil)
-}
-
 // Derive makes request identity and reference (I13a).
 func (b *binding) Derive(deployment, key string, counter int) (string, string) {
 	seed := identity.Seed{

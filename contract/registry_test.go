@@ -338,8 +338,8 @@ func TestBindingDifferences(t *testing.T) {
 	const accepted = `{"supplier_id":"S-81","total":"1250.00","currency":"EUR","memo":" x ","trace_id":"1"}`
 	for _, c := range []struct{ submitted, want string }{
 		{`{"supplier_id":"S-81","total":"1250","currency":"EUR","memo":"x","trace_id":"2"}`, ""},
-		{`{"supplier_id":"S-81","total":"1250.01","currency":"EUR","memo":"x"}`, `/request/total 1250.00 1250.01`},
-		{`{"supplier_id":"S-81","total":"1250.00","currency":"EUR"}`, `/request/memo "x" <nil>`},
+		{`{"supplier_id":"S-81","total":"1250.01","currency":"EUR","memo":"x"}`, `/request/total "1250.00" "1250.01"`},
+		{`{"supplier_id":"S-81","total":"1250.00","currency":"EUR"}`, `/request/memo " x " <nil>`},
 		{`{"supplier_id":"S-82","total":"1250.00","currency":"EUR","memo":"x","extra":[1]}`, `/request/extra <nil> [1]|/request/supplier_id "S-81" "S-82"`},
 		// What the rules refuse is compared as it is.
 		{`{"supplier_id":"S-81","total":true,"currency":"EUR","memo":" x ","trace_id":"1"}`, `/request/total "1250.00" true`},

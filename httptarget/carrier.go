@@ -174,9 +174,10 @@ func (c *Carrier) carry(ctx context.Context, d *onefold.Dispatch, m *message, cr
 		if why != nil {
 			return &seen{failure: why, notSent: before.out == 0, out: before.out, in: before.in}
 		}
+		reused := l.reused // once the exchange is over, the connection may be another one's
 		s := c.exchangeOver(ctx, l, m, g)
 		s.out, s.in = s.out+before.out, s.in+before.in
-		if !l.reused || s.failure == nil || !s.broke {
+		if !reused || s.failure == nil || !s.broke {
 			return s
 		}
 		if s.out > 0 {

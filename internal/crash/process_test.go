@@ -1,84 +1,61 @@
+//go:build unix
+
 package crash
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
-
-	"github.com/onefold-dev/onefold/internal/failpoint"
-	"github.com/onefold-dev/onefold/internal/rig"
 )
 
 // patience bounds every wait of these tests: far beyond what any step takes, so
 // that only something that never happens runs into it.
 const patience = time.Minute
 
-var binary string
-
-func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "onefold-crash-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	binary = filepath.Join(dir, "onefold")
-	build := exec.Command("go", "build", "-tags", "failpoint", "-o", binary, "github.com/onefold-dev/onefold/cmd/onefold") //nolint:gosec // fixed words
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "build with failpoints:", err)
-		return 1
-	}
-	return m.Run()
-}
-
-// process is a running onefold; it is ended, by its own pid, with the test.
+// process is a running program of ours; it is ended, by its own pid, with the test.
 type process struct {
 	cmd  *exec.Cmd
 	url  string
 	done chan struct{}
-	log  *lockedBuffer
+	log  *tail
 }
 
-type lockedBuffer struct {
+// tail keeps the end of what a process said.
+type tail struct {
 	mu  sync.Mutex
-	buf bytes.Buffer
+	buf []byte
 }
 
-func (b *lockedBuffer) Write(p []byte) (int, error) {
+const maxTail = 64 << 10
+
+func (b *tail) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.buf.Write(p)
+	b.buf = append(b.buf, p...)
+	if len(b.buf) > 2*maxTail {
+		b.buf = append(b.buf[:0], b.buf[len(b.buf)-maxTail:]...)
+	}
+	return len(p), nil
 }
 
-func (b *lockedBuffer) String() string {
+func (b *tail) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.buf.String()
+	return string(b.buf[max(0, len(b.buf)-maxTail):])
 }
 
 // start runs a command that prints one JSON line when it is ready, and reads the
-// member of it that holds its address.
-func start(t *testing.T, member string, env []string, args ...string) *process {
+// member of it that holds its address. The address stays empty where the process
+// ended before it was ready.
+func start(t testing.TB, member string, cmd *exec.Cmd) *process {
 	t.Helper()
-	cmd := exec.Command(binary, args...) //nolint:gosec // our own binary
-	cmd.Env = append(os.Environ(), env...)
-	p := &process{cmd: cmd, done: make(chan struct{}), log: &lockedBuffer{}}
+	p := &process{cmd: cmd, done: make(chan struct{}), log: &tail{}}
 	cmd.Stderr = p.log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -99,24 +76,39 @@ func start(t *testing.T, member string, env []string, args ...string) *process {
 	t.Cleanup(p.kill)
 	select {
 	case line := <-lines:
+		if line == "" {
+			return p
+		}
 		var ready map[string]any
 		if err := json.Unmarshal([]byte(line), &ready); err != nil {
-			t.Fatalf("%v said %q, which is no JSON line: %v\n%s", args, line, err, p.log)
+			t.Fatalf("%v said %q, which is no JSON line: %v\n%s", cmd.Args, line, err, p.log)
 		}
 		p.url, _ = ready[member].(string)
 	case <-time.After(patience):
-		t.Fatalf("%v is not ready\n%s", args, p.log)
+		t.Fatalf("%v is not ready\n%s", cmd.Args, p.log)
 	}
 	return p
 }
 
+func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
+
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
+	p.signal(syscall.SIGKILL)
 	<-p.done
 }
 
+// gone tells whether the process has ended.
+func (p *process) gone() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // ended waits until the process is gone.
-func (p *process) ended(t *testing.T) {
+func (p *process) ended(t testing.TB) {
 	t.Helper()
 	select {
 	case <-p.done:
@@ -125,142 +117,38 @@ func (p *process) ended(t *testing.T) {
 	}
 }
 
-// house is a sandbox in a process of its own and an onefold beside it.
-type house struct {
-	t       *testing.T
-	dir     string
-	db      string
-	sandbox *process
-	serve   *process
-	token   string
-}
-
-const secretEnv = "ONEFOLD_CRASH_SECRET=a secret for crash tests only"
-
-func newHouse(t *testing.T) *house {
+// drained asks the process to end in good order and wants the exit code 0.
+func (p *process) drained(t testing.TB) {
 	t.Helper()
-	dir := t.TempDir()
-	h := &house{t: t, dir: dir, db: "sqlite:" + filepath.Join(dir, "onefold.db")}
-	h.sandbox = start(t, "sandbox", nil, "sandbox", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "sandbox.db"), "--output", "json")
-	docs := strings.ReplaceAll(rig.Documents(), "SANDBOX_URL", h.sandbox.url)
-	if err := os.WriteFile(filepath.Join(dir, "documents.yaml"), []byte(docs), 0o600); err != nil {
-		t.Fatal(err)
+	p.signal(syscall.SIGTERM)
+	p.ended(t)
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the exit code after SIGTERM is %d\n%s", code, p.log)
 	}
-	h.command("migrate", "--db", h.db)
-	h.command("workspace", "create", rig.Workspace, "--db", h.db)
-	h.token = strings.TrimSpace(h.command("token", "create", "--db", h.db, "--workspace", rig.Workspace, "--role", "submit,read,operate,admin"))
-	h.command("apply", "-f", filepath.Join(dir, "documents.yaml"), "--db", h.db)
-	return h
 }
 
-func (h *house) env() []string {
-	return []string{secretEnv, "ONEFOLD_SECRET=env:ONEFOLD_CRASH_SECRET"}
+// until asks again and again, without hurry, until something is so.
+func until(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	if !within(patience, so) {
+		t.Fatalf("never came: %s", what)
+	}
 }
 
-// command runs a command to its end and returns what it said.
-func (h *house) command(args ...string) string {
-	h.t.Helper()
-	cmd := exec.Command(binary, args...) //nolint:gosec // our own binary
-	cmd.Env = append(os.Environ(), h.env()...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		h.t.Fatalf("onefold %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+// within is until for what need not come.
+func within(d time.Duration, so func() bool) bool {
+	deadline := time.After(d)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-deadline:
+			return so()
+		case <-tick.C:
+		}
 	}
-	return string(out)
+	return true
 }
 
-// open starts onefold, armed with a failpoint or ("") without; mark is the file
-// that proves that it fired.
-func (h *house) open(point string) (mark string) {
-	h.t.Helper()
-	env := h.env()
-	if point != "" {
-		mark = filepath.Join(h.dir, "fired-"+point)
-		env = append(env, failpoint.Variable+"="+point, failpoint.Mark+"="+mark)
-	}
-	h.serve = start(h.t, "api", env, "serve", "--db", h.db, "--listen", "127.0.0.1:0", "--allow-cidr", "127.0.0.0/8", "--output", "json")
-	return mark
-}
-
-// answer is what the API said; status 0 means that the connection broke.
-type answer struct {
-	status int
-	header http.Header
-	body   map[string]any
-}
-
-func (h *house) call(method, path, key, body string) answer {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, h.serve.url+path, strings.NewReader(body))
-	if err != nil {
-		h.t.Error(err)
-		return answer{}
-	}
-	req.Header.Set("Authorization", "Bearer "+h.token)
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if key != "" {
-		req.Header.Set("Idempotency-Key", key)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return answer{}
-	}
-	defer func() { _ = res.Body.Close() }()
-	a := answer{status: res.StatusCode, header: res.Header}
-	if err := json.NewDecoder(res.Body).Decode(&a.body); err != nil {
-		return answer{}
-	}
-	return a
-}
-
-func (a answer) text(member string) string {
-	s, _ := a.body[member].(string)
-	return s
-}
-
-// list reads a list of the sandbox's admin API.
-func (h *house) list(path string) []map[string]any {
-	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.sandbox.url+path, http.NoBody)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	var items []map[string]any
-	if err := json.NewDecoder(res.Body).Decode(&items); err != nil {
-		h.t.Fatalf("%s: %v", path, err)
-	}
-	return items
-}
-
-// fault queues a fault at the sandbox.
-func (h *house) fault(text string) {
-	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.sandbox.url+"/admin/faults", strings.NewReader(text))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode >= 300 {
-		said, _ := io.ReadAll(res.Body)
-		h.t.Fatalf("the fault was refused: %s %s", res.Status, said)
-	}
-}
+// environment is the test's own with more.
+func environment(more ...string) []string { return append(os.Environ(), more...) }

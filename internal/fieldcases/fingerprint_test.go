@@ -3,6 +3,7 @@ package fieldcases
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,14 @@ func TestC33NoKeyAtAll(t *testing.T) {
 		var refused *identity.KeyError
 		if !errors.As(err, &refused) {
 			t.Errorf("header values %q are a key", values)
+		}
+	}
+	f := open(t, r)
+	for line, code := range map[string]string{"X-Nothing: 1": "key_required", "Idempotency-Key:": "key_invalid", `Idempotency-Key: ""`: "key_invalid", "Idempotency-Key:    ": "key_invalid"} {
+		for _, request := range []string{bill, `{"supplier":"S-82","number":"1","total":"2"}`} {
+			if status, answer := f.post(`{"capability":"bills.create","request":`+request+`}`, line); status != http.StatusBadRequest || answer["code"] != code {
+				t.Errorf("header %q: %d %v, want %s", line, status, answer["code"], code)
+			}
 		}
 	}
 	ops, _, err := r.Store.List(context.Background(), onefold.Query{Workspace: rig.Workspace, Limit: 10})
@@ -156,6 +165,10 @@ func TestC44EnvelopeInTheFingerprint(t *testing.T) {
 	if err != nil || replayed {
 		t.Fatal(err, replayed)
 	}
+	// Over HTTP, from another client, with the members in another order.
+	if status, answer := open(t, r).post("{ \"metadata\": {\"id\": 7}, \"request\":"+order+", \"capability\": \"orders.create\"}", "Idempotency-Key: k"); status != http.StatusOK || answer["id"] != op.ID {
+		t.Errorf("over HTTP: %d %v, want the original %s", status, answer, op.ID)
+	}
 	for metadata, request := range map[string]string{
 		`{"id":2,"via":"cli"}`:      " {\n\t\"quantity\": 12.0, \"item\": \"bolt\", \"supplier\": \"S\\u002d81\"}\r\n",
 		`{"id":3,"_meta":{"a":1}}`:  `{"item":"bolt","quantity":1.2e1,"supplier":"S-81"}`,
@@ -191,6 +204,9 @@ func TestC46UploadsToldApartByTheirFrame(t *testing.T) {
 	_, _, err := submit(r, "forms.file", "k", framed)
 	if onefold.CodeOf(err) != onefold.CodeJSONInvalid {
 		t.Errorf("a multipart body: %v, want json_invalid", err)
+	}
+	if status, answer := open(t, r).post(framed, "Idempotency-Key: k", "Content-Type: multipart/form-data; boundary=----a"); status != http.StatusUnsupportedMediaType || answer["code"] != "not_json" {
+		t.Errorf("a multipart body over HTTP: %d %v, want not_json", status, answer)
 	}
 	op := r.Submit("forms.file", "k", `{"parts":[{"field":"f","name":"inv.pdf","type":"application/pdf","sha256":"aa"},{"field":"g","sha256":"bb"}]}`)
 	replays(t, r, op, `{"parts":[{"sha256":"aa","type":"application/pdf","name":"inv (1).pdf","field":"f"},{"sha256":"bb","field":"g"}]}`)

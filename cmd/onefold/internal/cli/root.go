@@ -50,7 +50,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(
 		newDev(a), newServe(a), newWorker(a), newSandbox(a), newMigrate(a), newApply(a), newSchema(a), newRender(a),
 		newWorkspace(a), newToken(a), newSubmit(a), newOps(a), newReviews(a), newConnections(a), newFingerprint(a),
-		newAgreement(a), newVersion(a), newCompletion(a),
+		newAgreement(a), newDoctor(a), newVersion(a), newCompletion(a),
 	)
 	for _, c := range slices.Concat([]*cobra.Command{root}, root.Commands()) {
 		group(c)

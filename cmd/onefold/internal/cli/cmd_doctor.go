@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/onefold-dev/onefold/cmd/onefold/internal/deployment"
+	"github.com/onefold-dev/onefold/cmd/onefold/internal/doctor"
+)
+
+// doctorOrder is what doctor was asked for.
+type doctorOrder struct {
+	db      string
+	options doctor.Options
+}
+
+func newDoctor(a *app) *cobra.Command {
+	var o doctorOrder
+	c := &cobra.Command{
+		Use: "doctor", Short: "Examine an installation's database", Args: wants(),
+		Long: "Examine an installation's database, also beside a running server, and change nothing in it: the settings that\n" +
+			"durability rests on, integrity, migrations, the size of the write-ahead log, free space, whether somebody runs the\n" +
+			"file, expired leases, attempts without an end, operations and reviews without an owner, the oldest operation that\n" +
+			"is unknown at its target, paused connections, the clock, and the secret, where " + envSecret + " is given.\n\n" +
+			"Each check is ok, warning, failed or not_checked. The exit code is 1 where one failed, else 0.",
+		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c, &o) },
+	}
+	addDB(c, &o.db)
+	d := &o.options
+	d.MaxLog, d.MinFree, d.MaxAge, d.Within, d.Grace = doctor.DefaultMaxLog, doctor.DefaultMinFree, doctor.DefaultMaxAge, doctor.DefaultWithin, doctor.DefaultGrace
+	d.ClockError = doctor.DefaultClockError
+	f := c.Flags()
+	f.Var(bytesFlag{&d.MaxLog}, "max-wal", "how large the write-ahead log may be; `BYTES`, also as 64MiB")
+	f.Var(bytesFlag{&d.MinFree}, "min-free", "how much space must be free where the database lies; `BYTES`, also as 1GiB")
+	f.Var(durationFlag{value: &d.MaxAge}, "max-age", "how old an operation may be that is unknown at its target, before it is warned of")
+	f.Var(durationFlag{value: &d.Grace}, "grace", "how late the runner may be with expired leases and due work")
+	f.Var(durationFlag{value: &d.ClockError}, "clock-error", "how far ahead of this machine's clock a record may be")
+	f.Var(durationFlag{value: &d.Within}, "within", "how long each of the two checks may take that read everything: integrity, and whether an operation was lost")
+	return c
+}
+
+func (a *app) doctor(c *cobra.Command, o *doctorOrder) error {
+	db, err := a.database(c, o.db)
+	if err != nil {
+		return err
+	}
+	inspection, err := a.installation(db).Inspect(c.Context())
+	if err != nil {
+		return err
+	}
+	a.doctorSecret(c.Context(), &o.options)
+	o.options.Now, o.options.Boot = a.Now, a.Boot
+	report := doctor.Examine(c.Context(), inspection, o.options)
+	if err := errors.Join(c.Context().Err(), inspection.Close()); err != nil {
+		return err
+	}
+	if !report.OK {
+		a.exit = ExitFailed
+	}
+	return a.answer(struct {
+		DB string `json:"db"`
+		doctor.Report
+	}{db.String(), report}, func(w io.Writer) { a.doctorText(w, report) })
+}
+
+// doctorSecret takes the secret, where one is given. What is wrong with it is a
+// finding.
+func (a *app) doctorSecret(ctx context.Context, o *doctor.Options) {
+	ref := a.env(envSecret)
+	if ref == "" {
+		return
+	}
+	o.SecretGiven = true
+	o.SecretHint = envSecret + " is env:NAME or file:PATH, as serve has it"
+	bytes, err := deployment.ResolveSecret(ctx, ref, a.LookupEnv)
+	if err != nil {
+		o.SecretTrouble = err.Error()
+		return
+	}
+	secret, err := deployment.NewSecret(bytes)
+	if err != nil {
+		o.SecretTrouble = err.Error()
+		return
+	}
+	o.SecretID, o.SecretCheck = secret.ID, secret.Check
+}
+
+// doctorText shows the report to a person.
+func (a *app) doctorText(w io.Writer, r doctor.Report) {
+	count := map[doctor.Status]int{}
+	rows := make([][]string, 0, len(r.Checks))
+	for _, c := range r.Checks {
+		count[c.Status]++
+		rows = append(rows, []string{doctorSign(c.Status), c.Name, plain(c.Found)})
+		if c.Do != "" {
+			rows = append(rows, []string{"", "", "→ " + plain(c.Do)})
+		}
+	}
+	table(w, []string{"STATUS", "CHECK", "FOUND"}, rows)
+	summary := fmt.Sprintf("%d ok, %d warnings, %d failed, %d not checked",
+		count[doctor.OK], count[doctor.Warning], count[doctor.Failed], count[doctor.NotChecked])
+	paint := green
+	if !r.OK {
+		paint = yellow
+	}
+	fmt.Fprintf(w, "\n%s\n", a.color(paint, summary))
+}
+
+// doctorSign is a status as a word with a sign.
+func doctorSign(s doctor.Status) string {
+	switch s {
+	case doctor.OK:
+		return "✓ ok"
+	case doctor.Warning:
+		return "! warning"
+	case doctor.Failed:
+		return "✗ failed"
+	case doctor.NotChecked:
+	}
+	return "− not checked"
+}
+
+// bytesFlag is a number of bytes: plain, or with KiB, MiB, GiB or TiB.
+type bytesFlag struct{ value *int64 }
+
+// String returns the number with its largest whole unit.
+func (b bytesFlag) String() string {
+	if b.value == nil || *b.value == 0 {
+		return ""
+	}
+	n := *b.value
+	for i := len(byteUnits()) - 1; i >= 0; i-- {
+		if u := byteUnits()[i]; n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// Set reads a number above zero.
+func (b bytesFlag) Set(text string) error {
+	digits, unit := text, int64(1)
+	for _, u := range byteUnits() {
+		if rest, found := strings.CutSuffix(text, u.name); found && u.name != "" {
+			digits, unit = strings.TrimSpace(rest), u.bytes
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt64/unit {
+		return fmt.Errorf("%q is no number of bytes such as 1000000 or 64MiB", text)
+	}
+	*b.value = n * unit
+	return nil
+}
+
+// Type names the flag's values in help texts.
+func (b bytesFlag) Type() string { return "BYTES" }
+
+type byteUnit struct {
+	name  string
+	bytes int64
+}
+
+func byteUnits() []byteUnit {
+	return []byteUnit{{"", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}}
+}
