@@ -227,6 +227,8 @@ func locatorWords(l *Locator) string {
 func absentWords(l *Lookup) string {
 	var ways []string
 	switch {
+	case l.By == LookupByEvidence:
+		return "never: what evidence does not find may exist all the same"
 	case l.Records == nil:
 	case l.Complete != nil && l.Complete.Always:
 		ways = append(ways, "status 200, and no record matches")

@@ -138,19 +138,23 @@ func lookupStep(op *TargetOperation, p onefold.Policy) PlanStep {
 // findingText says what comes of a record that is found.
 func findingText(op *TargetOperation) string {
 	evidence := func(l Lookup) bool { return l.By == LookupByEvidence }
-	text := "a record that is found confirms the operation"
+	text := "a record that is found"
 	if !slices.ContainsFunc(op.Lookups, func(l Lookup) bool { return !evidence(l) }) {
 		return "records that are found are candidates for a person, and confirm nothing"
 	}
 	if s := op.States; s != nil {
-		text += " in the state " + orList(texts(s.Effect)) + failing(s)
+		text += " with " + orList(texts(s.Effect)) + " in " + s.Field
 	}
+	text += " confirms the operation"
 	if len(op.Verify) > 0 {
 		var checks []string
 		for _, c := range op.Verify {
 			checks = append(checks, c.Pointer)
 		}
 		text += " if it agrees in " + andList(checks)
+	}
+	if s := op.States; s != nil {
+		text += failing(s)
 	}
 	if slices.ContainsFunc(op.Lookups, evidence) {
 		text += ", but one found by evidence is a candidate for a person"
