@@ -196,7 +196,9 @@ func (a *agreement) accepted() {
 }
 
 func (a *agreement) statesTable(title string, s *States) {
-	row := func(values []string, words string) []string { return []string{orList(codes(values)), words} }
+	row := func(values []string, words string) []string {
+		return []string{code(s.Field) + " is " + orList(codes(values)), words}
+	}
 	rows := [][]string{row(texts(s.Effect), "the effect exists")}
 	if len(s.Pending) > 0 {
 		rows = append(rows, row(texts(s.Pending), "the target is still at work on it"))
@@ -204,7 +206,7 @@ func (a *agreement) statesTable(title string, s *States) {
 	if len(s.NoEffect) > 0 {
 		rows = append(rows, row(texts(s.NoEffect), "it finally failed: rejected, where no attempt is open and no effect is known"))
 	}
-	a.table([]string{title + ", " + code(s.Field), "What it means"}, append(rows, []string{"any other", "nothing is proved"})...)
+	a.table([]string{title, "What it means"}, append(rows, []string{"any other", "nothing is proved"})...)
 }
 
 func recordsWords(l *Lookup) string {
