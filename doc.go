@@ -10,6 +10,11 @@
 // the answer is lost the operation is uncertain until a safe replay, a look-up
 // at the target, an event or a person settles it.
 //
+// A runner carries operations out over time (package runner). A program with a
+// scheduler of its own carries them out one by one with Ledger.Do, by functions of
+// its own (Steps); both use the one Worker. The examples of this package are its
+// manual, one for each promise; docs/how-to/embed.md shows whole programs.
+//
 // The law is one table in transition.go, listed by Transitions and carried out
 // by Apply, which is pure. Stores load, call the law, and write; they never
 // decide. The package imports the standard library only: storage, contracts,

@@ -126,6 +126,24 @@ func (w *Worker) Carry(ctx context.Context, id string, withdrawn func() bool) er
 	return nil
 }
 
+// Reconsider leases an operation that is due and plans its next step anew without
+// taking it: for a runner that sees that only a person is left, and has nobody to
+// carry the step that was planned (M16). Errors as Carry's.
+func (w *Worker) Reconsider(ctx context.Context, id string) error {
+	c, err := w.lease(ctx, id)
+	if err != nil {
+		return unavailable(err)
+	}
+	t := &task{op: c.Operation, token: c.Operation.Lease.Token}
+	if t.binding, err = w.ledger.Contracts().Pinned(&t.op.Admitted); err == nil {
+		t.policy = t.binding.Policy()
+		w.reconsider(ctx, t, Reconsideration{})
+		return nil
+	}
+	w.handBack(ctx, t)
+	return err
+}
+
 // lease asks for the lease, whatever becomes of ctx meanwhile: one that was given
 // and not heard of would keep everybody away until it expires.
 func (w *Worker) lease(ctx context.Context, id string) (Committed, error) {

@@ -5,7 +5,8 @@
 // It promises that documents are read strictly and alike from YAML and JSON
 // (an unknown member is a fault with file, line and column); that a member
 // which this release does not support is refused as not_supported_yet and never
-// accepted and ignored; that what is derived from a contract (protection,
+// accepted and ignored, in documents of targets that Go functions carry (protocol:
+// go) as in any other; that what is derived from a contract (protection,
 // recovery plan, policy) is the same wherever it is shown; and that no text of
 // a document, however odd, panics or costs more than its size allows.
 //

@@ -40,7 +40,7 @@ func (b goBinding) call(op *onefold.Operation, request []byte, timeout time.Dura
 		return onefold.Frozen{}, err
 	}
 	f := onefold.Frozen{
-		Method: onefold.GoMethod, Path: b.terms.Capability, Body: slices.Clone(request), Timeout: timeout,
+		Method: onefold.GoMethod, Path: "/" + b.terms.Capability, Body: slices.Clone(request), Timeout: timeout,
 		Headers: []onefold.Header{
 			{Name: onefold.HeaderIdentity, Value: op.Identity},
 			{Name: onefold.HeaderReference, Value: op.Reference},

@@ -36,7 +36,7 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	if left <= 0 {
 		return r.cfg.Scan
 	}
-	r.leaveUncarried(free)
+	r.leaveUncarried(ctx, now, free)
 	items, err := r.store.Due(ctx, now, free, min(perPoll, left))
 	if err != nil {
 		return r.trouble(ctx, "due operations cannot be listed", err)
@@ -47,7 +47,7 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 			return 0
 		}
 		if !r.carries(item.Connection) {
-			r.uncarried[item.Connection] = true
+			r.meetUncarried(item.Connection)
 			continue
 		}
 		if started, pause := r.start(item); !started && pause > 0 {
@@ -63,17 +63,6 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 		wait = min(wait, next.Sub(now))
 	}
 	return wait
-}
-
-// leaveUncarried keeps the work of others from being asked for again and again.
-func (r *Runner) leaveUncarried(free map[onefold.ConnectionRef]int) {
-	for c := range r.uncarried {
-		if r.carries(c) {
-			delete(r.uncarried, c)
-			continue
-		}
-		free[c] = 0
-	}
 }
 
 func (r *Runner) trouble(ctx context.Context, what string, err error) time.Duration {

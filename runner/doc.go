@@ -1,6 +1,7 @@
-// Package runner is everything that happens to operations over time: it leases
-// those that are due, carries attempts and look-ups out, renews leases, finds
-// expired ones, closes silent attempts, keeps to limits and pauses, and drains.
+// Package runner is everything that happens to operations over time: it finds
+// those that are due and has a onefold.Worker carry them on, finds expired leases,
+// closes silent attempts, keeps to limits and pauses, and drains. Targets are
+// reached by a carrier, or by registered Go functions.
 //
 // It promises that nothing is sent before the attempt is durably begun (M4),
 // that one worker carries an operation at a time (M7), that a stale worker's

@@ -160,3 +160,29 @@ func TestARunnerRefusesWhatItCannotWorkWith(t *testing.T) {
 		}
 	}
 }
+
+// An operation in doubt whose program never comes back ends with its owner.
+//
+// Proves: M12a, M16
+func TestDoubtThatNobodyComesBackForEndsWithAPerson(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Options{Idle: true, Scan: 10 * time.Millisecond, Edit: func(text string) string {
+		return edit("reconcile: {within: 30s, backoff: {first: 20ms", "reconcile: {within: 300ms, backoff: {first: 20ms")(withGo(text))
+	}})
+	op := r.Submit("letters.post", "k", letter)
+	end := run(t, r, nil, map[string]onefold.Steps{"post-office": {
+		Write: func(context.Context, onefold.Call) (onefold.WriteReport, error) {
+			return onefold.WriteReport{}, errors.New("the answer is lost")
+		},
+		Lookup: func(context.Context, onefold.Call) (onefold.LookupReport, error) {
+			return onefold.Inconclusive("not now"), nil
+		},
+	}})
+	r.UntilState(op.ID, onefold.Uncertain)
+	end()
+	r.Start()
+	op = r.Until(op.ID, "in review", func(op *onefold.Operation) bool { return len(op.OpenReviews()) > 0 })
+	if op.State != onefold.Uncertain || op.OpenReviews()[0].Owner != "maria@acme.example" || op.Due != nil {
+		t.Errorf("%s, due %v, reviews %+v", op.State, op.Due, op.Reviews)
+	}
+}

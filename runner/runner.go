@@ -53,12 +53,10 @@ type Runner struct {
 	log     *slog.Logger
 	worker  *onefold.Worker
 
-	slots *slots
-	kick  chan struct{}
-	wake  wakeTime
-	// uncarried are the connections whose work was met and is not this runner's;
-	// the dispatcher's alone.
-	uncarried map[onefold.ConnectionRef]bool
+	slots     *slots
+	kick      chan struct{}
+	wake      wakeTime
+	uncarried uncarried
 
 	// work bounds calls in flight: it ends when the drain time-out is over.
 	work    context.Context
@@ -92,7 +90,7 @@ func New(ledger *onefold.Ledger, carrier onefold.Carrier, cfg Config) (*Runner, 
 	cfg.Targets = maps.Clone(cfg.Targets)
 	r := &Runner{
 		ledger: ledger, store: ledger.Store(), carrier: carrier, cfg: cfg, log: log,
-		slots: newSlots(cfg.Concurrency), kick: make(chan struct{}, 1), uncarried: map[onefold.ConnectionRef]bool{},
+		slots: newSlots(cfg.Concurrency), kick: make(chan struct{}, 1), uncarried: uncarried{met: map[onefold.ConnectionRef]bool{}},
 	}
 	worker, err := onefold.NewWorker(ledger, onefold.WorkerConfig{
 		Name: cfg.Worker, Boot: cfg.Boot, Carrier: r.carrierOf, Lease: cfg.Lease, UserAgent: cfg.UserAgent, Logger: log,

@@ -41,6 +41,9 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	if transport, ok := http.DefaultTransport.(*http.Transport); ok {
+		transport.MaxIdleConnsPerHost = 2 * callers
+	}
 	built.binary = filepath.Join(dir, "onefold")
 	built.database = filepath.Join(dir, "template.db")
 	build := exec.Command("go", "build", "-tags", "failpoint", "-o", built.binary, "github.com/onefold-dev/onefold/cmd/onefold") //nolint:gosec // fixed words

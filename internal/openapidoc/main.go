@@ -2,34 +2,77 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/onefold-dev/onefold/api"
 )
 
-// document is where the document lies, below the module's root.
-const document = "docs/reference/openapi.json"
+// document is where the document lies, changelog what tells of its changes, below
+// the module's root.
+const (
+	document  = "docs/reference/openapi.json"
+	changelog = "CHANGELOG.md"
+)
 
 func main() {
-	if err := run(); err != nil {
+	against := flag.String("against", "", "compare with this earlier document, and write nothing")
+	flag.Parse()
+	root, err := moduleRoot()
+	if err == nil {
+		err = run(root, *against, api.OpenAPI("0"), os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "openapidoc:", err)
 		os.Exit(1)
 	}
 }
 
-// run writes the document of the module around the working folder.
-func run() error {
-	root, err := moduleRoot()
+// run compares a document with the earlier one, tells the differences, and writes
+// it unless it was only to be compared. Where something breaks untold it returns
+// an error, and nothing is written.
+func run(root, against string, now []byte, out io.Writer) error {
+	file := filepath.Join(root, filepath.FromSlash(document))
+	earlier := against
+	if earlier == "" {
+		earlier = file
+	}
+	old, err := os.ReadFile(earlier)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && against == "":
+		old = []byte("{}") // the first document breaks nothing
+	case err != nil:
+		return err
+	}
+	found, err := compare(old, now)
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(root, filepath.FromSlash(document))
+	for _, d := range found {
+		kind := "    "
+		if d.Breaking {
+			kind = "!!! "
+		}
+		fmt.Fprintln(out, kind+d.String())
+	}
+	told, err := os.ReadFile(filepath.Join(root, changelog))
+	if err != nil {
+		return err
+	}
+	if untold := gate(found, string(told)); len(untold) > 0 {
+		return refusal(untold)
+	}
+	if against != "" {
+		return nil
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(file, api.OpenAPI("0"), 0o644)
+	return os.WriteFile(file, now, 0o644)
 }
 
 // moduleRoot is the nearest folder above that holds go.mod.
