@@ -280,7 +280,14 @@ func TestASilentAttemptIsClosedBeforeAnythingIsSentAgain(t *testing.T) {
 		t.Errorf("sent again after %s", waited)
 	}
 	b.counts(t, 2, 1)
+	// The first one comes back after all: its word is kept, and changes nothing.
 	close(release)
+	waiting, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	op, err := s.Ledger.Wait(waiting, "acme", op.ID, func(op *onefold.Operation) bool { return op.Attempts[0].ClosedBy == onefold.ClosedByReport })
+	if err != nil || op.State != onefold.Confirmed || op.Attempts[0].Verdict != onefold.VerdictNotSent || op.Contradicted {
+		t.Errorf("%v, %s after %+v", err, op.State, op.Attempts)
+	}
 }
 
 // Proves: M9

@@ -82,6 +82,31 @@ operations:
     identity: {kind: none}
     in_doubt: [operator]
 ---
+kind: capability
+name: hooks.call
+version: 1
+request: {type: object}
+---
+kind: target
+name: web
+version: 1
+protocol: http
+operations:
+  hooks.call:
+    write: {method: POST, path: /hook, timeout: 10s, body: $request}
+    identity: {kind: none}
+    responses:
+      - {name: called, when: {status: 201}, outcome: confirmed, reference: /id}
+    in_doubt: [operator]
+---
+kind: connection
+workspace: acme
+name: web
+target: web@1
+url: https://web.example
+owner: maria@acme.example
+acknowledged: {by: maria@acme.example, date: 2026-11-29, reason: tests}
+---
 kind: connection
 workspace: acme
 name: erp

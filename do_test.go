@@ -416,6 +416,7 @@ func TestNothingBeginsAfterTheStartDeadline(t *testing.T) {
 	b.counts(t, 1, 0)
 }
 
+// Proves: M25
 func TestDoIsForTargetsOfGoFunctions(t *testing.T) {
 	t.Parallel()
 	s, b := newDoScene(t, doOptions{}), &books{}
@@ -425,9 +426,14 @@ func TestDoIsForTargetsOfGoFunctions(t *testing.T) {
 	if _, err := s.Ledger.Do(context.Background(), s.submission("pay.out", "k", doPayout), b.steps()); !errors.Is(err, onefold.ErrCapabilityUnknown) {
 		t.Errorf("an unknown capability: %v", err)
 	}
-	_, found, err := s.Store.Claimed(context.Background(), onefold.ClaimKey{Workspace: "acme", Capability: "payouts.send", Key: "k"})
-	if err != nil || found {
-		t.Errorf("a refused call left a claim behind: %v, %v", found, err)
+	if op, err := s.Ledger.Do(context.Background(), s.submission("hooks.call", "k", `{}`), b.steps()); !errors.Is(err, onefold.ErrNotAllowed) || op.ID != "" {
+		t.Errorf("over HTTP: %v", err)
+	}
+	for _, capability := range []string{"payouts.send", "hooks.call"} {
+		_, found, err := s.Store.Claimed(context.Background(), onefold.ClaimKey{Workspace: "acme", Capability: capability, Key: "k"})
+		if err != nil || found {
+			t.Errorf("a refused call left a claim behind: %v, %v", found, err)
+		}
 	}
 	b.counts(t, 0, 0)
 }

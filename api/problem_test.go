@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,6 +38,41 @@ func TestEveryProblemHasItsPage(t *testing.T) {
 				t.Errorf("%s as data: %s", p.Code, entry.raw)
 			}
 		}
+	}
+}
+
+// Each page says, to people and to programs, what happened, whether the same
+// request may be sent again and whether that helps, and what to do; and each of
+// the three answers about a repetition is a sentence of its own.
+// Proves: M25
+func TestEveryPageSaysWhetherToRetryAndWhatToDo(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	begins := map[onefold.RetryAdvice]string{
+		onefold.RetrySame: "Yes: the very same request", onefold.RetryChanged: "It is safe, but it fails again", onefold.RetryNever: "It is safe, and it never helps",
+	}
+	said := map[string]onefold.RetryAdvice{}
+	for _, p := range onefold.Problems() {
+		page := h.call("GET", "/problems/"+string(p.Code), "", nil, header{"Accept", "text/html"}).wants(t, 200, "")
+		text := html.UnescapeString(string(page.raw))
+		answers := regexp.MustCompile(`<dt>([^<]*)</dt><dd>(.*)</dd>`).FindAllStringSubmatch(text, -1)
+		if len(answers) != 3 || answers[0][2] != p.Meaning || answers[2][1] != "What to do" || answers[2][2] != p.Advice {
+			t.Fatalf("the page of %s: %s", p.Code, text)
+		}
+		if answers[1][1] != "May the request be sent again?" || !strings.HasPrefix(answers[1][2], begins[p.Retry]) {
+			t.Errorf("%s: whether to send again: %q", p.Code, answers[1][2])
+		}
+		said[answers[1][2]] = p.Retry
+		if !strings.HasSuffix(p.Advice, ".") && !strings.HasSuffix(p.Advice, "`") || len(p.Advice) < 20 {
+			t.Errorf("%s: what to do: %q", p.Code, p.Advice)
+		}
+		data := h.call("GET", "/problems/"+string(p.Code), "", nil, header{"Accept", "application/json"})
+		if data.status != 200 || data.text("retry") != string(p.Retry) || data.text("meaning") != p.Meaning || data.text("advice") != p.Advice {
+			t.Errorf("%s as data: %s", p.Code, data.raw)
+		}
+	}
+	if len(said) != len(begins) {
+		t.Errorf("%d sentences about sending again: %v", len(said), said)
 	}
 }
 

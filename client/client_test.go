@@ -427,6 +427,7 @@ func TestTypesAreTheDocuments(t *testing.T) {
 		"Request": client.Request{}, "Outgoing": client.Outgoing{}, "Preview": client.Preview{}, "Explanation": client.Explanation{}, "Review": client.Review{},
 		"Connection": client.Connection{}, "Switched": client.Switched{}, "Agreement": client.Agreement{}, "Stats": client.Stats{}, "Publication": client.Publication{},
 		"OperationPage": client.Page[client.Operation]{}, "Result": onefold.Result{}, "Doubt": onefold.Doubt{}, "Token": onefold.Token{},
+		"Change": client.Change{}, "Changes": client.Changes{}, "BatchResult": client.BatchResult{},
 	} {
 		var want []string
 		for member := range document.Components.Schemas[name].Properties {

@@ -63,11 +63,7 @@ func (c *Client) submit(ctx context.Context, s Submission, query url.Values) (*a
 		return nil, err
 	}
 	if !json.Valid(s.Request) {
-		// What is no JSON cannot be put into the body; the server would say so too.
-		return nil, &Problem{
-			Code: onefold.CodeJSONInvalid, Status: http.StatusBadRequest, Pointer: "/request", Reason: "syntax",
-			Detail: "the request is no JSON", Claim: "unchecked", Retry: onefold.RetryChanged,
-		}
+		return nil, noJSON()
 	}
 	r := request{method: http.MethodPost, path: []string{"v1", "operations"}, query: query, body: s, header: http.Header{}, wait: s.Wait}
 	r.header.Set("Idempotency-Key", key)
@@ -147,6 +143,14 @@ func (p PageOf) values() url.Values {
 // Timeline reads what changed an operation, oldest first.
 func (c *Client) Timeline(ctx context.Context, id string, p PageOf) (Page[Entry], error) {
 	return get[Page[Entry]](ctx, c, 0, p.values(), "v1", "operations", id, "timeline")
+}
+
+// Changes reads changes of all of the workspace's operations in the order in which
+// they were committed, oldest first, after a cursor ("" from the beginning). Keep
+// the cursor of what was worked off: NextCursor after a whole page, or a change's
+// own. An empty page says that there is nothing new yet.
+func (c *Client) Changes(ctx context.Context, p PageOf) (Changes, error) {
+	return get[Changes](ctx, c, 0, p.values(), "v1", "changes")
 }
 
 // Attempts reads an operation's attempts in the order of their numbers.

@@ -123,6 +123,21 @@ type Entry struct {
 	Version  int64             `json:"version"`
 }
 
+// Change is one change of one operation of a workspace.
+type Change struct {
+	// Cursor is its place: what comes after it is found with it.
+	Cursor    string `json:"cursor"`
+	Operation string `json:"operation"`
+	Entry
+}
+
+// Changes is a page of changes. There is always a cursor to go on from.
+type Changes struct {
+	Received
+	Items      []Change `json:"items"`
+	NextCursor string   `json:"next_cursor"`
+}
+
 // Attempt is one try.
 type Attempt struct {
 	ID              string              `json:"id"`

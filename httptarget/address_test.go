@@ -151,3 +151,68 @@ func TestTheNextAddressIsTried(t *testing.T) {
 		t.Errorf("%d connections", s.connections())
 	}
 }
+
+// predicateGaps is the table of P9: ranges that the predicates of package netip
+// let pass as public, by name, with an address of each.
+var predicateGaps = []struct{ name, address string }{
+	{"100.64/10, carrier-grade NAT", "100.64.0.1"},
+	{"100.64/10, its end", "100.127.255.254"},
+	{"0/8, this network", "0.1.2.3"},
+	{"192.0.0/24, protocol assignments", "192.0.0.9"},
+	{"198.18/15, benchmarking", "198.18.0.1"},
+	{"198.18/15, its end", "198.19.255.255"},
+	{"240/4, reserved", "240.0.0.1"},
+	{"limited broadcast", "255.255.255.255"},
+	{"a cloud's metadata at a public address", "168.63.129.16"},
+	{"IPv4-compatible loopback", "::127.0.0.1"},
+	{"NAT64 of loopback", "64:ff9b::127.0.0.1"},
+	{"NAT64 of a public address", "64:ff9b::8.8.8.8"},
+	{"6to4 of loopback", "2002:7f00:1::1"},
+	{"6to4 of a public address", "2002:808:808::1"},
+	{"site-local", "fec0::1"},
+	{"documentation, IPv4", "192.0.2.1"},
+	{"documentation, IPv6", "2001:db8::1"},
+}
+
+// Every row of P9 is refused when dialling: written in the URL, behind a name,
+// behind a name that led elsewhere a moment before, and behind a name that leads
+// there among others. The predicates would have let it pass. Nothing was sent.
+func TestThePredicatesGapsAreRefusedWhenDialling(t *testing.T) {
+	t.Parallel()
+	for _, row := range predicateGaps {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			addr := netip.MustParseAddr(row.address)
+			if addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() {
+				t.Error("the predicates know it: the row is none of P9's")
+			}
+			s := serve(t, nil, whenRead(func(p *peer) { p.say(created) }))
+			_, port, _ := strings.Cut(s.listener.Addr().String(), ":")
+			public := netip.MustParseAddr("127.0.0.1") // stands for one: this deployment allows it
+			var asked atomic.Int64
+			c := carrier(t, func(o *httptarget.Options) {
+				o.Resolve = func(_ context.Context, host string) ([]netip.Addr, error) {
+					switch {
+					case host == "rebinds.example" && asked.Add(1) == 1:
+						return []netip.Addr{public}, nil
+					case host == "among.example":
+						return []netip.Addr{public, addr}, nil
+					}
+					return []netip.Addr{addr}, nil
+				}
+			})
+			if x := c.Carry(t.Context(), write("http://rebinds.example:"+port, true, body(10))); x.Status != http.StatusCreated {
+				t.Errorf("before it rebinds: status %d, failure %q: %s", x.Status, x.Failure, x.Detail)
+			}
+			for _, host := range []string{netip.AddrPortFrom(addr, 80).String(), "named.example", "rebinds.example:" + port, "among.example:" + port} {
+				x := c.Carry(t.Context(), write("http://"+host, true, body(10)))
+				if !x.NotSent || x.Failure != "address_refused" || x.Evidence.BytesOut != 0 {
+					t.Errorf("%s: NotSent %v, failure %q: %s", host, x.NotSent, x.Failure, x.Detail)
+				}
+			}
+			if n := s.connections(); n != 1 {
+				t.Errorf("%d connections", n)
+			}
+		})
+	}
+}

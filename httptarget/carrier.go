@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"time"
 
@@ -62,6 +63,13 @@ type Options struct {
 	AllowCIDRs []netip.Prefix
 	// RootCAs are trusted to sign the targets' certificates; nil: the system's.
 	RootCAs *x509.CertPool
+	// Proxy is the one way to every target, nil for none: a forward proxy that is
+	// asked by CONNECT for a tunnel, for http targets as for https ones. ParseProxy
+	// reads it. Its own address is checked like a target's. It looks the targets'
+	// names up itself, so that what a name leads to cannot be checked here; a target
+	// that is written as an address is checked all the same. The environment is not
+	// asked for a proxy.
+	Proxy *url.URL
 	// Resolve looks names up; nil: the system's resolver. Its answers are checked
 	// like any address.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -112,6 +120,10 @@ func New(o Options) (*Carrier, error) {
 	if o.MaxBody <= 0 {
 		o.MaxBody = DefaultMaxBody
 	}
+	via, err := newProxy(o.Proxy)
+	if err != nil {
+		return nil, err
+	}
 	if o.Resolve == nil {
 		o.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
@@ -119,7 +131,7 @@ func New(o Options) (*Carrier, error) {
 	}
 	d := dialer{
 		allow: allowance(o.AllowCIDRs), resolve: o.Resolve, roots: o.RootCAs, now: o.Now,
-		connect: o.ConnectTimeout, handshake: o.TLSTimeout,
+		proxy: via, connect: o.ConnectTimeout, handshake: o.TLSTimeout,
 	}
 	return &Carrier{options: o, dialer: d, idle: newPool()}, nil
 }

@@ -30,6 +30,7 @@ type dialer struct {
 	resolve            func(ctx context.Context, host string) ([]netip.Addr, error)
 	roots              *x509.CertPool
 	now                func() time.Time
+	proxy              *proxy // nil: none
 	connect, handshake time.Duration
 }
 
@@ -44,29 +45,52 @@ func (r *refusal) Error() string { return "address refused: " + r.why }
 func (d *dialer) open(ctx context.Context, key poolKey, cred *credential) (*link, *failure) {
 	part, cancel := context.WithTimeout(ctx, d.connect)
 	defer cancel()
-	addrs, why := d.addresses(ctx, part, key.endpoint.host)
+	hop := key.endpoint
+	if d.proxy != nil {
+		if why := d.mayTunnel(key.endpoint); why != nil {
+			return nil, why
+		}
+		hop = d.proxy.endpoint
+	}
+	raw, why := d.reach(ctx, part, hop)
 	if why != nil {
 		return nil, why
 	}
-	port, err := strconv.ParseUint(key.endpoint.port, 10, 16)
+	w := &wire{Conn: raw, secure: key.endpoint.secure}
+	l := newLink(key, w)
+	l.speaker = &http1{link: l}
+	if d.proxy != nil {
+		why = d.tunnel(ctx, part, w, key.endpoint)
+	}
+	if why == nil && w.secure {
+		why = d.secure(ctx, l, cred)
+	}
+	if why != nil {
+		l.kill()
+		return nil, why
+	}
+	w.sealed.Store(true)
+	if l.reader == nil {
+		l.reader = bufio.NewReaderSize(l.conn, bufferSize)
+	}
+	return l, nil
+}
+
+// reach connects to a target or a proxy.
+func (d *dialer) reach(whole, part context.Context, hop endpoint) (net.Conn, *failure) {
+	addrs, why := d.addresses(whole, part, hop.host)
+	if why != nil {
+		return nil, why
+	}
+	port, err := strconv.ParseUint(hop.port, 10, 16)
 	if err != nil {
-		return nil, failf(failConnect, "the port %s does not exist", key.endpoint.port)
+		return nil, failf(failConnect, "the port %s does not exist", hop.port)
 	}
 	raw, err := d.first(part, addrs, uint16(port))
 	if err != nil {
-		return nil, d.unconnected(ctx, part, key.endpoint, err)
+		return nil, d.unconnected(whole, part, hop, err)
 	}
-	w := &wire{Conn: raw, secure: key.endpoint.secure}
-	l := &link{key: key, wire: w, conn: w}
-	if w.secure {
-		if why := d.secure(ctx, l, cred); why != nil {
-			l.kill()
-			return nil, why
-		}
-	}
-	w.sealed.Store(true)
-	l.reader = bufio.NewReaderSize(l.conn, bufferSize)
-	return l, nil
+	return raw, nil
 }
 
 // addresses looks a name up. A name that leads to one refused address is
@@ -186,14 +210,14 @@ func (d *dialer) unconnected(whole, part context.Context, e endpoint, err error)
 	return failf(failConnect, "no connection to %s port %s: %s", e.host, e.port, broken(err))
 }
 
-// secure makes the connection a TLS one. Only HTTP/1.1 is offered: a target
-// cannot choose a protocol whose re-sends would have to be ruled out first.
+// secure makes the connection a TLS one and, where the target chooses it,
+// begins HTTP/2 on it.
 func (d *dialer) secure(ctx context.Context, l *link, cred *credential) *failure {
 	config := &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		ServerName: strings.TrimSuffix(l.key.endpoint.host, "."),
 		RootCAs:    d.roots,
-		NextProtos: []string{"http/1.1"},
+		NextProtos: []string{protocolHTTP2, "http/1.1"},
 		Time:       d.now,
 	}
 	if cred.certificate != nil {
@@ -209,7 +233,42 @@ func (d *dialer) secure(ctx context.Context, l *link, cred *credential) *failure
 		return failf(failTLS, "the TLS handshake with %s failed: %s", l.key.endpoint.host, unsecured(err))
 	}
 	l.conn = conn
-	return nil
+	if conn.ConnectionState().NegotiatedProtocol != protocolHTTP2 {
+		return nil
+	}
+	return d.greet(ctx, part, l)
+}
+
+// protocolHTTP2 is the name of HTTP/2 in TLS's negotiation.
+const protocolHTTP2 = "h2"
+
+// greet begins HTTP/2. A connection on which the target has not begun it is
+// none: nothing of a request is written before.
+func (d *dialer) greet(ctx, part context.Context, l *link) *failure {
+	l.reader = bufio.NewReaderSize(l.conn, bufferSize)
+	h := newHTTP2(l)
+	l.speaker = h
+	stop := context.AfterFunc(part, l.kill)
+	defer stop()
+	err := h.greet()
+	if err == nil {
+		return nil
+	}
+	if why := overran(ctx, part, d.handshake, failConnect, whereGreeting); why != nil {
+		return why
+	}
+	var (
+		rude *breach
+		op   *net.OpError
+	)
+	host := l.key.endpoint.host
+	switch {
+	case errors.As(err, &rude), errors.Is(err, errNoStream):
+		return failf(failConnect, "HTTP/2 cannot be spoken with %s: %s", host, err)
+	case errors.As(err, &op) && op.Op == "remote error":
+		return failf(failTLS, "the TLS handshake with %s failed: %s", host, unsecured(err))
+	}
+	return failf(failConnect, "HTTP/2 cannot be spoken with %s: %s", host, broken(err))
 }
 
 // unsecured says in words why a handshake failed.

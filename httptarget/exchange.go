@@ -19,6 +19,7 @@ type seen struct {
 	failure  *failure
 	notSent  bool
 	broke    bool // the connection ended it, not the time, the caller or a rule
+	told     bool // the target itself said that there will be no answer
 	answered bool // something of an answer came
 	status   int
 	headers  http.Header
@@ -34,12 +35,18 @@ type seen struct {
 // Both go on at once: a target may answer before it has read everything, and an
 // answer that stands behind a broken write is evidence all the same.
 func (c *Carrier) exchangeOver(ctx context.Context, l *link, m *message, g *gate) *seen {
+	l.speaker.open(m)
 	started := g.guard(l.wire)
 	stop := context.AfterFunc(ctx, l.kill)
 	defer stop()
-	wrote := make(chan error, 1)
+	wrote, settled, kept := make(chan error, 1), make(chan struct{}), make(chan struct{})
 	go func() {
-		wrote <- send(l, m, g)
+		defer close(kept)
+		err := send(l, m, g)
+		wrote <- err
+		if err == nil {
+			l.speaker.keep(settled)
+		}
 	}()
 	s := &seen{}
 	var wrong error
@@ -52,6 +59,11 @@ func (c *Carrier) exchangeOver(ctx context.Context, l *link, m *message, g *gate
 			s = c.receive(ctx, l, m)
 		}
 	}
+	if s.failure != nil || wrong != nil {
+		l.kill()
+	}
+	close(settled)
+	<-kept
 	s.out, s.in = g.handed.Load(), l.wire.received.Load()
 	if !g.spent() {
 		s = unsent(ctx, g, s)
@@ -72,12 +84,8 @@ func (c *Carrier) exchangeOver(ctx context.Context, l *link, m *message, g *gate
 // send writes the message once. Where the kernel took none of it the
 // connection is ended, because nobody would answer.
 func send(l *link, m *message, g *gate) error {
-	if g.spent() {
-		l.kill()
-		return errSecond
-	}
-	_, err := l.conn.Write(m.bytes)
-	if err != nil && !g.spent() {
+	err := l.speaker.send(m, g)
+	if errors.Is(err, errSecond) || err != nil && !g.spent() {
 		l.kill()
 	}
 	return err
@@ -123,7 +131,7 @@ func cutRequest(ctx context.Context, s *seen, wrong error, m *message) *failure 
 	switch {
 	case ctx.Err() != nil, s.failure.word == failTimeout, s.failure.word == failCanceled:
 		return s.failure
-	case s.answered:
+	case s.answered, s.told:
 		return s.failure
 	}
 	return failf(failWrite, "the connection broke while the request of %d bytes was sent: %s", len(m.bytes), broken(wrong))

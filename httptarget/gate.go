@@ -126,26 +126,32 @@ func (g *gate) why() error {
 }
 
 // wire is a connection's lowest layer: what it writes is handed to the kernel.
-// After the handshake nothing is written but through the gate of one attempt.
+// Once the connection stands nothing of a request is written but through the
+// gate of one attempt.
 type wire struct {
 	net.Conn
 	secure bool // TLS runs above
 	reused bool // an earlier attempt used it
 
 	gate     atomic.Pointer[gate]
-	sealed   atomic.Bool // the handshake is over: no write without a gate
+	sealed   atomic.Bool // the connection stands: no write without a gate
 	farewell atomic.Bool // TLS may say that it closes
+	// aside: what is written now is HTTP/2's upkeep of the connection and holds
+	// nothing of a request. The goroutine that writes a connection sets it around
+	// its own write, and no request is written meanwhile.
+	aside    atomic.Bool
 	received atomic.Int64
 }
 
-// maxFarewell bounds what TLS may write when it closes, in bytes: one alert.
+// maxFarewell bounds what may be written at once when a connection is closed, in
+// bytes: an alert of TLS, a GOAWAY of HTTP/2 in its record.
 const maxFarewell = 64
 
 // Write hands p to the kernel if the attempt's gate lets it.
 func (w *wire) Write(p []byte) (int, error) {
 	g := w.gate.Load()
 	switch {
-	case w.farewell.Load() && len(p) <= maxFarewell, g == nil && !w.sealed.Load():
+	case w.farewell.Load() && len(p) <= maxFarewell, g == nil && !w.sealed.Load(), w.aside.Load():
 		return w.Conn.Write(p)
 	case g == nil:
 		return 0, errNoRequest

@@ -72,7 +72,8 @@ func TestTheGateLetsOneRequestThrough(t *testing.T) {
 	if n, err := first.Write(request); n != 0 || !errors.Is(err, errNoRequest) {
 		t.Errorf("between attempts: %d, %v", n, err)
 	}
-	l := &link{wire: second, conn: second}
+	l := newLink(poolKey{}, second)
+	l.speaker = &http1{link: l}
 	if err := send(l, &message{bytes: request}, g); !errors.Is(err, errSecond) {
 		t.Errorf("handed over a second time: %v", err)
 	}
@@ -180,6 +181,15 @@ func TestTheSocketChecksItsAddress(t *testing.T) {
 	}
 	defer l.Close()
 	var d dialer
+	for _, address := range []string{
+		"100.64.0.1", "0.1.2.3", "192.0.0.9", "198.18.0.1", "240.0.0.1", "255.255.255.255", "168.63.129.16", "::127.0.0.1", "64:ff9b::8.8.8.8",
+		"2002:808:808::1", "fec0::1", "192.0.2.1", "2001:db8::1", "169.254.169.254", "::1", "::ffff:10.0.0.1",
+	} {
+		conn, err := d.dial(t.Context(), netip.AddrPortFrom(netip.MustParseAddr(address), 80))
+		if no, ok := errors.AsType[*refusal](err); !ok || no.why == "" || conn != nil {
+			t.Errorf("%s: %v, %v", address, conn, err)
+		}
+	}
 	conn, err := d.dial(t.Context(), netip.MustParseAddrPort(l.Addr().String()))
 	if no, ok := errors.AsType[*refusal](err); !ok || no.why != "loopback" || conn != nil {
 		t.Errorf("%v, %v", conn, err)

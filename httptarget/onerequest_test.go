@@ -112,11 +112,17 @@ func afterWarmth(do func(*peer)) func(*peer) {
 // what the target saw.
 func attack(t *testing.T, f fault, config *tls.Config, change carrierChange, d onefold.Dispatch, warmed bool) {
 	t.Helper()
-	handle := f.do
 	if warmed {
-		handle = afterWarmth(f.do)
+		f.do = afterWarmth(f.do)
 	}
-	s := serve(t, config, handle)
+	attackPeer(t, f, config, change, d, warmed)
+}
+
+// attackPeer is attack with a fault that gets the connection as it is and, where
+// it is to be warm, answers what warms it.
+func attackPeer(t *testing.T, f fault, config *tls.Config, change carrierChange, d onefold.Dispatch, warmed bool) {
+	t.Helper()
+	s := serve(t, config, f.do)
 	c := carrier(t, change)
 	d.Route.URL = s.url()
 	if warmed {
@@ -130,6 +136,8 @@ func attack(t *testing.T, f fault, config *tls.Config, change carrierChange, d o
 	s.stop()
 	requests, size := s.seen()
 	switch {
+	case x.Failure == "timeout":
+		t.Errorf("it waited for what will not come: %s", x.Detail)
 	case requests > 1:
 		t.Errorf("%d requests for one attempt", requests)
 	case x.NotSent && size > 0:
@@ -267,8 +275,8 @@ func TestTheRequestAsItStandsOnTheWire(t *testing.T) {
 	s.stop()
 	want := strings.ReplaceAll(`POST /base/bills%2F7?x=%20&y= HTTP/1.1
 Host: `+s.listener.Addr().String()+`
-User-Agent: onefold/test
 Connection: close
+User-Agent: onefold/test
 Accept-Encoding: identity
 Content-Type: application/json
 Idempotency-Key: 0191d1ad-bd5b-4c8a-a77a-5f26a0b7a1f9

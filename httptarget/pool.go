@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -36,22 +37,58 @@ type poolKey struct {
 
 // link is a connection on which a request can be sent.
 type link struct {
-	key    poolKey
-	wire   *wire
-	conn   net.Conn // the wire, or TLS above it
-	reader *bufio.Reader
-	reused bool
-	timer  *time.Timer
+	key     poolKey
+	wire    *wire
+	conn    net.Conn // the wire, or TLS above it
+	reader  *bufio.Reader
+	speaker speaker
+	reused  bool
+	timer   *time.Timer
+	once    sync.Once
+	dead    chan struct{} // closed by kill
 }
 
-// kill ends the connection at once.
-func (l *link) kill() { l.wire.kill() }
+// newLink makes the link of a wire on which nothing is said yet.
+func newLink(key poolKey, w *wire) *link {
+	return &link{key: key, wire: w, conn: w, dead: make(chan struct{})}
+}
+
+// speaker is the protocol that is spoken on a link, for one request at a time.
+type speaker interface {
+	// open prepares for a request. Nothing is written.
+	open(m *message)
+	// send writes the request, once.
+	send(m *message, g *gate) error
+	// keep writes what the protocol wants besides, until settled is closed or the
+	// link is dead. It is called after send, by the same goroutine.
+	keep(settled <-chan struct{})
+	// head reads the next head, interim or final, of at most budget bytes, which
+	// it takes what it read from. began says whether anything of it came; a status
+	// that was read is told with an error, too.
+	head(budget *int) (status int, began bool, err error)
+	// answer is the answer whose head was read last; its body is to be read. With
+	// an error there may be one without a body.
+	answer(method string) (*http.Response, error)
+	// again says, after the answer's end, whether the connection may be kept.
+	again() bool
+	// farewell is what is said before the connection is closed in good order.
+	farewell() []byte
+}
+
+// kill ends the connection at once. It may be called from anywhere and again.
+func (l *link) kill() {
+	l.wire.kill()
+	l.once.Do(func() { close(l.dead) })
+}
 
 // part closes a connection in good order: TLS says so first.
 func (l *link) part() {
 	if secure, ok := l.conn.(*tls.Conn); ok {
 		l.wire.farewell.Store(true)
 		timer := time.AfterFunc(farewellTime, l.wire.kill)
+		if last := l.speaker.farewell(); len(last) > 0 {
+			_, _ = secure.Write(last)
+		}
 		_ = secure.Close()
 		timer.Stop()
 	}

@@ -18,14 +18,26 @@ type endpoint struct {
 	port   string
 }
 
-// message is one request as it stands on the wire. It is whole before a
-// connection is asked for: what is sent does not depend on how it is sent.
+// message is one request, and how it stands on the wire in HTTP/1.1. It is whole
+// before a connection is asked for: what is sent does not depend on how it is
+// sent.
 type message struct {
-	endpoint endpoint
-	method   string
-	bytes    []byte
+	endpoint  endpoint
+	method    string
+	authority string // whom it is for: Host
+	target    string // path and query
+	// fields are all but Host and Connection, in their order.
+	fields []field
+	body   []byte
+	bytes  []byte
 	// fresh: the connection is made for this message and ends with it.
 	fresh bool
+}
+
+// field is one header field as it goes out.
+type field struct {
+	name, value string
+	secret      bool
 }
 
 // framing are the header fields that say where a message ends or what becomes
@@ -63,54 +75,66 @@ func newMessage(d *onefold.Dispatch, cred *credential, now func() time.Time) (*m
 	if why != nil {
 		return nil, why
 	}
-	m := &message{endpoint: base.endpoint, method: f.Method, fresh: d.Write && d.Route.FreshWrites}
-	m.bytes = m.write(d, &draft, extra)
+	m := &message{
+		endpoint: base.endpoint, method: f.Method, authority: draft.host, target: draft.target, body: draft.body,
+		fresh: d.Write && d.Route.FreshWrites,
+	}
+	m.fields = m.gather(d, extra)
+	m.bytes = m.write()
 	return m, nil
 }
 
-// write lays the message out: request line, our own fields, the frozen ones in
-// their order, credentials, body.
-func (m *message) write(d *onefold.Dispatch, draft *signable, extra []onefold.Header) []byte {
-	var b bytes.Buffer
-	b.Grow(len(draft.body) + 1024)
-	field := func(name, value string) {
-		b.WriteString(name)
-		b.WriteString(": ")
-		b.WriteString(value)
-		b.WriteString("\r\n")
-	}
-	b.WriteString(draft.method + " " + draft.target + " HTTP/1.1\r\n")
-	field("Host", draft.host)
+// gather puts the fields together: our own, the frozen ones in their order,
+// credentials, the body's length.
+func (m *message) gather(d *onefold.Dispatch, extra []onefold.Header) []field {
 	agent, encoded := d.UserAgent, false
 	if agent == "" || !isFieldValue(agent) {
 		agent = "onefold"
 	}
-	for _, h := range draft.headers {
+	for _, h := range d.Request.Headers {
 		if strings.EqualFold(h.Name, "User-Agent") {
 			agent = h.Value + " " + agent
 		}
 		encoded = encoded || strings.EqualFold(h.Name, "Accept-Encoding")
 	}
-	field("User-Agent", agent)
-	if m.fresh {
-		field("Connection", "close")
-	}
+	out := []field{{name: "User-Agent", value: agent}}
 	if !encoded {
-		field("Accept-Encoding", "identity")
+		out = append(out, field{name: "Accept-Encoding", value: "identity"})
 	}
-	for _, h := range draft.headers {
+	for _, h := range d.Request.Headers {
 		if !strings.EqualFold(h.Name, "User-Agent") {
-			field(h.Name, h.Value)
+			out = append(out, field{name: h.Name, value: h.Value})
 		}
 	}
 	for _, h := range extra {
-		field(h.Name, h.Value)
+		out = append(out, field{name: h.Name, value: h.Value, secret: true})
 	}
-	if draft.body != nil || m.method == http.MethodPost || m.method == http.MethodPut || m.method == http.MethodPatch {
-		field("Content-Length", strconv.Itoa(len(draft.body)))
+	if m.body != nil || m.method == http.MethodPost || m.method == http.MethodPut || m.method == http.MethodPatch {
+		out = append(out, field{name: "Content-Length", value: strconv.Itoa(len(m.body))})
+	}
+	return out
+}
+
+// write lays the message out for HTTP/1.1.
+func (m *message) write() []byte {
+	var b bytes.Buffer
+	b.Grow(len(m.body) + 1024)
+	line := func(name, value string) {
+		b.WriteString(name)
+		b.WriteString(": ")
+		b.WriteString(value)
+		b.WriteString("\r\n")
+	}
+	b.WriteString(m.method + " " + m.target + " HTTP/1.1\r\n")
+	line("Host", m.authority)
+	if m.fresh {
+		line("Connection", "close")
+	}
+	for _, f := range m.fields {
+		line(f.name, f.value)
 	}
 	b.WriteString("\r\n")
-	b.Write(draft.body)
+	b.Write(m.body)
 	return b.Bytes()
 }
 

@@ -2,7 +2,6 @@ package httptarget
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -29,17 +28,15 @@ func (c *Carrier) receive(ctx context.Context, l *link, m *message) *seen {
 	stop := context.AfterFunc(part, l.kill)
 	defer func() { stop(); cancel() }()
 	budget := MaxHead
-	var head []byte
 	for interim := 0; ; interim++ {
-		var err error
-		head, err = readHead(l.reader, &budget)
-		s.answered = s.answered || len(head) > 0
-		s.status = statusOf(head)
+		status, began, err := l.speaker.head(&budget)
+		s.answered = s.answered || began
+		s.status = status
 		if err != nil {
 			s.headless(ctx, part, c.options.FirstByteTimeout, err)
 			return s
 		}
-		if s.status < 100 || s.status > 199 || s.status == http.StatusSwitchingProtocols {
+		if !isInterim(status) {
 			break
 		}
 		if interim == maxInterim {
@@ -51,21 +48,28 @@ func (c *Carrier) receive(ctx context.Context, l *link, m *message) *seen {
 		s.failure = overran(ctx, part, c.options.FirstByteTimeout, failTimeout, whereHead)
 		return s
 	}
-	source := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), l.reader), bufferSize)
-	answer, err := http.ReadResponse(source, &http.Request{Method: m.method})
+	answer, err := l.speaker.answer(m.method)
+	if answer != nil {
+		s.headers, s.status = answer.Header, answer.StatusCode
+	}
 	if err != nil {
 		s.failure = failf(failProtocol, "the answer's head cannot be read as HTTP")
 		return s
 	}
-	s.headers, s.status = answer.Header, answer.StatusCode
 	if s.status == http.StatusSwitchingProtocols {
 		s.failure = failf(failProtocol, "the target switched to another protocol, which nobody had asked for")
 		return s
 	}
 	c.readBody(ctx, l, answer, s)
-	s.again = s.complete && !answer.Close && source.Buffered() == 0
+	s.again = s.complete && l.speaker.again()
 	s.keep = keepAlive(answer.Header)
 	return s
+}
+
+// isInterim says whether more comes after a head with this status. 101 is the
+// last of its protocol.
+func isInterim(status int) bool {
+	return status >= 100 && status <= 199 && status != http.StatusSwitchingProtocols
 }
 
 // within limits a part of an exchange; 0 is no limit but the whole's.
@@ -74,55 +78,6 @@ func within(ctx context.Context, limit time.Duration) (context.Context, context.
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, limit)
-}
-
-// Reasons why a head could not be read.
-var (
-	errLongHead = errors.New("head too long")
-	errNotHTTP  = errors.New("not HTTP")
-)
-
-// readHead reads a head to its empty line, at most budget bytes, which it takes
-// what it read from. With an error it returns what there was.
-func readHead(r *bufio.Reader, budget *int) ([]byte, error) {
-	var head []byte
-	first := true
-	for line := 0; ; {
-		piece, err := r.ReadSlice('\n')
-		if len(piece) > *budget {
-			return head, errLongHead
-		}
-		*budget -= len(piece)
-		head = append(head, piece...)
-		if first && !bytes.HasPrefix(head, []byte("HTTP/1.")) && len(head) >= len("HTTP/1.") {
-			return head, errNotHTTP
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if err != nil {
-			return head, err
-		}
-		if end := head[line:]; !first && (string(end) == "\r\n" || string(end) == "\n") {
-			return head, nil
-		}
-		first, line = false, len(head)
-	}
-}
-
-// statusOf reads the status out of a head whose first line is whole, 0 if there
-// is none.
-func statusOf(head []byte) int {
-	line, _, whole := bytes.Cut(head, []byte("\n"))
-	_, rest, ok := strings.Cut(strings.TrimSuffix(string(line), "\r"), " ")
-	if !whole || !ok || !bytes.HasPrefix(line, []byte("HTTP/1.")) {
-		return 0
-	}
-	code, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
-	if n, err := strconv.Atoi(code); err == nil && len(code) == 3 && n >= 100 {
-		return n
-	}
-	return 0
 }
 
 // headless says why there is no whole head. A status line that was read stays:
@@ -136,11 +91,19 @@ func (s *seen) headless(ctx, part context.Context, limit time.Duration, err erro
 	if s.answered {
 		where = whereHead
 	}
+	var (
+		rude *breach
+		word *dismissal
+	)
 	switch why := overran(ctx, part, limit, failTimeout, where); {
 	case errors.Is(err, errLongHead):
 		s.failure = failf(failTooLarge, "the answer's head is longer than %d bytes", MaxHead)
 	case errors.Is(err, errNotHTTP):
 		s.failure = failf(failProtocol, "what came back is not HTTP/1")
+	case errors.As(err, &rude):
+		s.failure = failf(failProtocol, "the target does not keep to HTTP/2: %s", rude)
+	case errors.As(err, &word):
+		s.failure, s.broke, s.told = failf(failNoAnswer, "the request has no answer: %s", word), true, true
 	case why != nil:
 		s.failure = why
 	case s.status != 0:
@@ -194,6 +157,10 @@ func (c *Carrier) readBody(ctx context.Context, l *link, answer *http.Response, 
 	}
 	ending := m.err
 	why := overran(ctx, part, c.options.BodyTimeout, failTimeout, whereBody)
+	var (
+		rude *breach
+		word *dismissal
+	)
 	switch {
 	case long, errors.Is(ending, errLongBody), m.left == 0:
 		s.failure = failf(failTooLarge, "the answer's body is longer than %d bytes", limit)
@@ -203,6 +170,10 @@ func (c *Carrier) readBody(ctx context.Context, l *link, answer *http.Response, 
 		} else {
 			s.complete = true
 		}
+	case errors.As(ending, &rude):
+		s.failure = failf(failProtocol, "the target does not keep to HTTP/2: %s", rude)
+	case errors.As(ending, &word):
+		s.failure = failf(failCutBody, "the answer's body has no end: %s", word)
 	case why != nil:
 		s.failure = why
 	case isCut(ending):

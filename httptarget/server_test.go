@@ -35,6 +35,7 @@ const patience = 20 * time.Second
 type target struct {
 	listener net.Listener
 	tls      *tls.Config
+	below    func(*net.TCPConn) net.Conn
 	handle   func(*peer)
 	group    sync.WaitGroup
 	done     chan struct{} // closed when the target ends
@@ -52,6 +53,7 @@ type peer struct {
 	number int
 	reader *bufio.Reader
 	done   chan struct{} // the target's
+	frames *tally        // where HTTP/2 is spoken
 
 	mu   sync.Mutex
 	seen bytes.Buffer // the first keptBytes
@@ -67,6 +69,10 @@ const mark = " HTTP/1.1\r\n"
 
 func (p *peer) Read(b []byte) (int, error) {
 	n, err := p.Conn.Read(b)
+	if p.frames != nil {
+		p.frames.write(b[:n])
+		return n, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.size += n
@@ -131,13 +137,19 @@ func answer(status int, body string, headers ...string) string {
 }
 
 // serve starts a target; its end waits for every connection's.
-func serve(t *testing.T, config *tls.Config, handle func(*peer)) *target {
+func serve(t testing.TB, config *tls.Config, handle func(*peer)) *target {
+	t.Helper()
+	return serveOver(t, config, func(c *net.TCPConn) net.Conn { return c }, handle)
+}
+
+// serveOver is serve with something between the socket and TLS.
+func serveOver(t testing.TB, config *tls.Config, below func(*net.TCPConn) net.Conn, handle func(*peer)) *target {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &target{listener: l, tls: config, handle: handle, done: make(chan struct{})}
+	s := &target{listener: l, tls: config, below: below, handle: handle, done: make(chan struct{})}
 	s.group.Go(s.accept)
 	t.Cleanup(s.stop)
 	return s
@@ -149,19 +161,29 @@ func (s *target) accept() {
 		if err != nil {
 			return
 		}
-		p := &peer{Conn: conn, raw: conn.(*net.TCPConn), done: s.done}
+		p := &peer{Conn: s.below(conn.(*net.TCPConn)), raw: conn.(*net.TCPConn), done: s.done}
 		if s.tls != nil {
-			p.Conn = tls.Server(conn, s.tls)
+			p.Conn = tls.Server(p.Conn, s.tls)
+			if s.tls.NextProtos[0] == "h2" {
+				p.frames = newTally()
+			}
 		}
 		p.reader = bufio.NewReaderSize(p, 64<<10)
 		s.mu.Lock()
 		p.number = len(s.peers)
 		s.peers = append(s.peers, p)
 		s.mu.Unlock()
+		shaken, _ := p.Conn.(interface{ handshakeOver() })
+		if secure, ok := p.Conn.(*tls.Conn); ok {
+			shaken, _ = secure.NetConn().(interface{ handshakeOver() })
+		}
 		s.group.Go(func() {
 			defer func() { _ = conn.Close() }()
 			if secure, ok := p.Conn.(*tls.Conn); ok && secure.Handshake() != nil {
 				return
+			}
+			if shaken != nil {
+				shaken.handshakeOver()
 			}
 			s.handle(p)
 			if secure, ok := p.Conn.(*tls.Conn); ok {
@@ -196,6 +218,11 @@ func (s *target) seen() (requests, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.peers {
+		if p.frames != nil {
+			n, bytes := p.frames.count()
+			requests, size = requests+n, size+bytes
+			continue
+		}
 		p.mu.Lock()
 		text, total, more := p.seen.String(), p.size, p.more
 		p.mu.Unlock()
@@ -235,7 +262,7 @@ func (v vault) Resolve(_ context.Context, workspace, ref string) ([]byte, error)
 const canary = "canary-5e1f0c9ab7"
 
 // carrier makes a Carrier that may reach loopback, with a vault.
-func carrier(t *testing.T, change func(*httptarget.Options)) *httptarget.Carrier {
+func carrier(t testing.TB, change func(*httptarget.Options)) *httptarget.Carrier {
 	t.Helper()
 	o := httptarget.Options{
 		Secrets: vault{}, DigestKey: []byte("0123456789abcdef"), Clock: bootclock.Now,
@@ -279,7 +306,7 @@ func lookup(url, path string) onefold.Dispatch {
 }
 
 // warm makes one look-up on the route, so that its connection is kept.
-func warm(t *testing.T, c *httptarget.Carrier, url string) {
+func warm(t testing.TB, c *httptarget.Carrier, url string) {
 	t.Helper()
 	base := strings.TrimSuffix(url, "/base")
 	d := lookup(url, "/")

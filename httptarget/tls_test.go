@@ -30,7 +30,7 @@ type authority struct {
 	pool *x509.CertPool
 }
 
-func newAuthority(t *testing.T) *authority {
+func newAuthority(t testing.TB) *authority {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -55,7 +55,7 @@ func newAuthority(t *testing.T) *authority {
 
 // issue signs a certificate for 127.0.0.1 and localhost, changed as asked, and
 // returns it with its key as PEM.
-func (a *authority) issue(t *testing.T, change func(*x509.Certificate)) (certPEM, keyPEM []byte) {
+func (a *authority) issue(t testing.TB, change func(*x509.Certificate)) (certPEM, keyPEM []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -81,14 +81,14 @@ func (a *authority) issue(t *testing.T, change func(*x509.Certificate)) (certPEM
 }
 
 // server is a TLS configuration with a certificate of the authority's.
-func (a *authority) server(t *testing.T, change func(*x509.Certificate)) *tls.Config {
+func (a *authority) server(t testing.TB, change func(*x509.Certificate)) *tls.Config {
 	t.Helper()
 	certPEM, keyPEM := a.issue(t, change)
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS10}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS10}
 }
 
 // A handshake that fails is no connection: nothing was sent.

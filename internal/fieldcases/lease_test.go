@@ -278,7 +278,7 @@ func TestC123SweeperMeetsErrors(t *testing.T) {
 	var tried atomic.Int64
 	hang := make(chan struct{})
 	r := rig.New(t, rig.Options{
-		Lease: short, Scan: soon,
+		Lease: 3 * short, Scan: soon, Edit: edit("in_doubt: [replay, lookup, operator]", "in_doubt: [operator]"),
 		Store: stepsIf(func(ev onefold.Event) error {
 			if ev.Kind == onefold.EventLeaseExpired && tried.Add(1)%2 == 1 {
 				return &onefold.Error{Code: onefold.CodeStoreUnavailable, Message: "could not serialize access"}
@@ -296,15 +296,16 @@ func TestC123SweeperMeetsErrors(t *testing.T) {
 	defer close(hang)
 	var ops []onefold.Operation
 	for i := range many {
-		ops = append(ops, r.Submit("payments.send", key("k", i), payment))
+		ops = append(ops, r.Submit("bills.create", key("k", i), bill))
 	}
 	for _, op := range ops {
 		if op = r.UntilState(op.ID, onefold.Uncertain); op.Doubt.Reason != onefold.DoubtLeaseExpired {
 			t.Errorf("doubt %+v", op.Doubt)
 		}
 	}
-	if n := tried.Load(); n < 3*many/2 || n > 4*many {
-		t.Errorf("%d tries for %d expired leases: half of them failed, and none should take many sweeps", n, many)
+	// Every second try failed. A slow machine loses a lease before the begin too.
+	if n := tried.Load(); n < 2*many || n > 6*many {
+		t.Errorf("%d tries for %d expired leases", n, many)
 	}
 }
 
@@ -331,7 +332,7 @@ func TestC130SucceededAndMarkedFailed(t *testing.T) {
 // Proves: M16
 func TestC76FailedRowsAtTheHeadOfTheQueue(t *testing.T) {
 	t.Parallel()
-	const failing, slots = 120, 8
+	const failing, slots = 40, 8
 	r := rig.New(t, rig.Options{Edit: also(patient, edit("in_flight: 64, unresolved: 100", "in_flight: 8, unresolved: 500"))})
 	r.Fault(sandbox.Fault{Kind: sandbox.Status, Status: 429, Path: "/bills", Times: 100_000})
 	r.Fault(sandbox.Fault{Kind: sandbox.DropBefore, Path: "/payments"})

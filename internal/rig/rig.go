@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"log/slog"
@@ -46,6 +47,10 @@ func Documents() string { return documents }
 type Options struct {
 	// Path is the SQLite file; "" means one in the test's folder.
 	Path string
+	// Driver and DSN are those of the store; "" and nil mean the driver that the
+	// binary ships.
+	Driver string
+	DSN    func(path string) string
 	// Edit changes the documents before they are published.
 	Edit func(string) string
 	// Carrier stands in for the HTTP target; no sandbox is started then.
@@ -140,7 +145,8 @@ func (r *Rig) openStore() {
 		path = filepath.Join(r.TB.TempDir(), "onefold.db")
 	}
 	store, err := sqlite.Open(context.Background(), sqlite.Options{
-		Path: path, Driver: "sqlite", Now: r.options.Now, IDs: ids.Random{}, Migrate: true,
+		Path: path, Driver: cmp.Or(r.options.Driver, "sqlite"), DSN: r.options.DSN,
+		Now: r.options.Now, IDs: ids.Random{}, Migrate: true,
 	})
 	r.must("store", err)
 	r.TB.Cleanup(func() { r.must("close store", store.Close()) })
