@@ -28,6 +28,7 @@ type agreement struct {
 	derived    Derived
 	maxRequest int
 	allow      []netip.Prefix
+	proxy      string
 }
 
 // Agreement writes the integration agreement of a capability over one of the
@@ -58,6 +59,7 @@ func (c *Catalog) Agreement(workspace, capability, connection string) (onefold.A
 		capability: contract.Capability, newest: newest.Version, rules: contract.rules,
 		target: set.targets[key].Target, op: set.operation(of, contract), connection: of.Connection,
 		terms: bound.Terms(), policy: bound.Policy(), maxRequest: registry.options.MaxRequest, allow: c.options.AllowCIDRs,
+		proxy: c.options.Proxy,
 	}
 	a.derived = Derive(contract.Capability, a.op, of.Connection, c.deployment())
 	a.write()

@@ -125,8 +125,15 @@ func (a *agreement) addresses() {
 		a.reached()
 		return
 	}
-	a.say("Requests go to paths below "+code(a.connection.URL)+".",
-		"The address is checked each time a connection is dialled, after names were resolved: loopback, private, link-local, metadata and other special addresses are refused.")
+	said := []string{"Requests go to paths below " + code(a.connection.URL) + "."}
+	if a.proxy == "" {
+		said = append(said, "The address is checked each time a connection is dialled, after names were resolved: loopback, private, link-local, metadata and other special addresses are refused.")
+	} else {
+		said = append(said, "Every connection is made through the deployment's forward proxy "+code(a.proxy)+", by CONNECT; a proxy that refuses is no connection, and nothing was sent.",
+			"The proxy looks names up by itself: what a name leads to is not checked by onefold, and the proxy has to refuse what it must not reach.",
+			"A target that is written as an address, and the proxy's own address, are checked: loopback, private, link-local, metadata and other special ones are refused.")
+	}
+	a.say(said...)
 	if len(a.allow) == 0 {
 		a.say("This deployment allows none of them.")
 		return

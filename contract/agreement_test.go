@@ -95,6 +95,24 @@ func TestAgreementsAsTheyWereApproved(t *testing.T) {
 	}
 }
 
+// Behind a proxy names are looked up by somebody else, and the page says what
+// that takes away.
+//
+// Proves: I33
+func TestTheAgreementSaysWhatAProxyMeans(t *testing.T) {
+	t.Parallel()
+	s := agreementSamples()[0]
+	with := s.agreement(t, CatalogOptions{Proxy: "proxy.internal:3128"}, s.source(t)).Markdown
+	for _, words := range []string{"`proxy.internal:3128`", "what a name leads to is not checked by onefold"} {
+		if !strings.Contains(with, words) {
+			t.Errorf("the page lacks %q", words)
+		}
+	}
+	if without := s.agreement(t, CatalogOptions{}, s.source(t)).Markdown; strings.Contains(without, "proxy") {
+		t.Error("a proxy that there is not is spoken of")
+	}
+}
+
 // sectionIDs never change once they were published: others link to them.
 func sectionIDs() []string {
 	return []string{

@@ -29,6 +29,9 @@ type CatalogOptions struct {
 	// AllowCIDRs are the special address ranges that the deployment lets targets
 	// have (--allow-cidr); agreements show them.
 	AllowCIDRs []netip.Prefix
+	// Proxy is HOST:PORT of the forward proxy through which every target is reached
+	// (--proxy), empty for none; agreements show it, and what it means for addresses.
+	Proxy string
 }
 
 // NewCatalog makes the catalog of a registry.

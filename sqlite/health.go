@@ -279,7 +279,7 @@ func scanLive(row scanner) (*inspected, error) {
 	if err := json.Unmarshal([]byte(have.document), &l.op.Standing); err != nil {
 		l.op.Standing = onefold.Standing{State: onefold.State(have.state)}
 		fault(true, "its standing cannot be read: "+err.Error())
-		return l, nil
+		return l, nil //nolint:nilerr // a finding of the inspection, not its failure
 	}
 	want, err := rowOf(&l.op)
 	if err != nil {
@@ -406,7 +406,7 @@ func (i *Inspection) Admitted(ctx context.Context) (out Admitted, err error) {
 		page, err := collect(ctx, i.reader, "health.admitted", scan, before, inspectPage)
 		if err != nil {
 			if ctx.Err() != nil {
-				return out, nil
+				return out, nil //nolint:nilerr // the time was over: what was seen is the answer, and All is false
 			}
 			return out, i.reader.failure("read the operations", err)
 		}

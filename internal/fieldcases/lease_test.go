@@ -163,10 +163,10 @@ func TestC66HealthyWorkerTakenForDead(t *testing.T) {
 	t.Parallel()
 	var renewed, expired atomic.Int64
 	r := rig.New(t, rig.Options{Lease: 300 * time.Millisecond, Scan: soon, Store: stepsIf(func(ev onefold.Event) error {
-		switch ev.Kind {
-		case onefold.EventRenewed:
+		if ev.Kind == onefold.EventRenewed {
 			renewed.Add(1)
-		case onefold.EventLeaseExpired:
+		}
+		if ev.Kind == onefold.EventLeaseExpired {
 			expired.Add(1)
 		}
 		return nil

@@ -24,6 +24,7 @@ import (
 // nodeOrder is what serve and worker were asked for.
 type nodeOrder struct {
 	db, listen, apply, secretsDir, logFormat string
+	proxy                                    string
 	noRunner, migrate                        bool
 	allow                                    []string
 	lease, scan, straggler, clockError       time.Duration
@@ -69,6 +70,7 @@ func addNodeFlags(c *cobra.Command, o *nodeOrder) {
 	addDB(c, &o.db)
 	f := c.Flags()
 	f.StringArrayVar(&o.allow, "allow-cidr", nil, "address range, as `CIDR`, that targets may lie in although it is special (loopback, private, …); repeatable ("+envAllowCIDR+")")
+	f.StringVar(&o.proxy, "proxy", "", "forward proxy, as `URL`, through which every target is reached by CONNECT ("+envProxy+", which may hold a password, too); its address needs --allow-cidr where it is special")
 	f.StringVar(&o.secretsDir, "secrets-dir", "", "`FOLDER` of file: secrets, one sub-folder for each workspace")
 	o.lease, o.scan, o.drain = runner.DefaultLease, runner.DefaultScan, runner.DefaultDrain
 	f.Var(durationFlag{value: &o.lease}, "lease", "how long a worker holds an operation without a sign of life")
@@ -132,6 +134,10 @@ func (a *app) node(c *cobra.Command, o *nodeOrder) (deployment.NodeOptions, erro
 	if err != nil {
 		return deployment.NodeOptions{}, err
 	}
+	proxy, err := a.proxy(o.proxy)
+	if err != nil {
+		return deployment.NodeOptions{}, err
+	}
 	log, err := a.logger(o.logFormat)
 	if err != nil {
 		return deployment.NodeOptions{}, err
@@ -146,7 +152,7 @@ func (a *app) node(c *cobra.Command, o *nodeOrder) (deployment.NodeOptions, erro
 		Access: access, Secret: secret, Migrate: o.migrate, Worker: a.workerName(),
 		Lease: o.lease, Scan: o.scan, Drain: max(o.drain, time.Nanosecond),
 		Deployment: contract.Deployment{Straggler: o.straggler, ClockError: o.clockError},
-		Allow:      allow, SecretsFolder: o.secretsDir, LookupEnv: a.LookupEnv, Boot: a.Boot, Version: thisVersion().Version, Log: log,
+		Allow:      allow, Proxy: proxy, SecretsFolder: o.secretsDir, LookupEnv: a.LookupEnv, Boot: a.Boot, Version: thisVersion().Version, Log: log,
 	}, nil
 }
 

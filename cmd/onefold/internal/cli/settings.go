@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/onefold-dev/onefold/cmd/onefold/internal/deployment"
+	"github.com/onefold-dev/onefold/httptarget"
 )
 
 // The environment variables. A flag wins over its variable.
@@ -19,6 +21,7 @@ const (
 	envDB        = "ONEFOLD_DB"
 	envListen    = "ONEFOLD_LISTEN"
 	envAllowCIDR = "ONEFOLD_ALLOW_CIDR"
+	envProxy     = "ONEFOLD_PROXY"
 	envSecret    = "ONEFOLD_SECRET" //nolint:gosec // the name of a variable, not its value
 )
 
@@ -33,6 +36,7 @@ func Variables() []Variable {
 		{envDB, "The database, `sqlite:PATH`; `--db` wins."},
 		{envListen, "Where `serve` listens; `--listen` wins. Default: `" + defaultListen + "`."},
 		{envAllowCIDR, "Address ranges that targets may lie in although they are special (loopback, private, …), separated by commas; `--allow-cidr` adds to them."},
+		{envProxy, "Forward proxy through which `serve` and `worker` reach every target, `http://[USER:PASSWORD@]HOST:PORT`; `--proxy` wins. `HTTP_PROXY` and its like are not read."},
 		{envSecret, "Reference to the deployment's secret, `env:NAME` or `file:PATH`: the key of fingerprints, at least 16 bytes. Required by `serve` and `worker`."},
 		{"ONEFOLD_S_<WORKSPACE>__…", "Secrets that a workspace's connections may refer to, as `env:ONEFOLD_S_<WORKSPACE>__NAME`."},
 		{"NO_COLOR", "Set to anything: no colours on a terminal."},
@@ -101,6 +105,23 @@ func (a *app) allowed(flags []string) ([]netip.Prefix, error) {
 		prefixes = append(prefixes, p.Masked())
 	}
 	return prefixes, nil
+}
+
+// proxy reads the forward proxy of the flag or of the environment, nil for none.
+func (a *app) proxy(flag string) (*url.URL, error) {
+	const hint = "for example: --proxy http://proxy.internal:3128"
+	text := cmp.Or(flag, a.env(envProxy))
+	if text == "" {
+		return nil, nil //nolint:nilnil // no proxy and no error
+	}
+	u, err := httptarget.ParseProxy(text)
+	if err != nil {
+		return nil, usage(hint, "--proxy: %s", err)
+	}
+	if flag != "" && u.User != nil {
+		return nil, usage("set "+envProxy+" instead", "--proxy holds a password: command lines are visible to others")
+	}
+	return u, nil
 }
 
 // durationFlag is a duration as documents write it: Go's, with d for days.

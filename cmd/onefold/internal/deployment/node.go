@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"sync"
 	"time"
 
@@ -43,6 +44,9 @@ type NodeOptions struct {
 	Deployment contract.Deployment
 	// Allow are special address ranges that targets may lie in.
 	Allow []netip.Prefix
+	// Proxy is the forward proxy to every target, nil for none; httptarget.ParseProxy
+	// reads it.
+	Proxy *url.URL
 	// SecretsFolder and LookupEnv are where connections' secrets come from.
 	SecretsFolder string
 	LookupEnv     func(name string) (string, bool)
@@ -133,7 +137,7 @@ func (n *Node) makeRunner() (err error) {
 	}
 	n.carrier, err = httptarget.New(httptarget.Options{
 		Secrets:   &secret.Resolver{Folder: o.SecretsFolder, LookupEnv: o.LookupEnv},
-		DigestKey: o.Secret.digestKey(), Clock: o.Boot, Now: o.Access.Now, AllowCIDRs: o.Allow,
+		DigestKey: o.Secret.digestKey(), Clock: o.Boot, Now: o.Access.Now, AllowCIDRs: o.Allow, Proxy: o.Proxy,
 	})
 	if err != nil {
 		return err
@@ -268,5 +272,9 @@ func (n *Node) reload(ctx context.Context) error {
 
 // catalog is what the API shows of the documents.
 func (n *Node) catalog() *contract.Catalog {
-	return contract.NewCatalog(n.registry, contract.CatalogOptions{AllowCIDRs: n.options.Allow})
+	options := contract.CatalogOptions{AllowCIDRs: n.options.Allow}
+	if n.options.Proxy != nil {
+		options.Proxy = n.options.Proxy.Host
+	}
+	return contract.NewCatalog(n.registry, options)
 }

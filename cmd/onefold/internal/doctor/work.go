@@ -34,17 +34,17 @@ func (l *list) String() string {
 
 // survey is what one walk over all live operations found.
 type survey struct {
-	now, grace                time.Time // expired before grace: housekeeping is late
-	live, leased              int
-	waiting, late             list // scheduled; scheduled and long overdue
-	expired                   list
-	open, silent, unclosed    list // attempts without an end: out, silent, silent for too long
-	orphans, broken           list
-	unowned                   list
-	unplanned, unplannedLate  list
-	unresolved                int
-	oldestAttempt, oldestOpen time.Time
-	oldest                    onefold.Operation
+	now, grace               time.Time // expired before grace: housekeeping is late
+	live, leased             int
+	waiting, late            list // scheduled; scheduled and long overdue
+	expired                  list
+	open, silent, unclosed   list // attempts without an end: out, silent, silent for too long
+	orphans, broken          list
+	unowned                  list
+	unplanned, unplannedLate list
+	unresolved               int
+	oldestAttempt            time.Time
+	oldest                   onefold.Operation
 }
 
 // work walks over the live operations once and makes every check that they are
