@@ -17,8 +17,12 @@ type Contracts interface {
 	// connection_ambiguous.
 	Bind(workspace, capability string, version int, connection string) (Binding, error)
 	// Pinned finds what an admitted operation runs under: the capability and
-	// target versions of its admission and the connection as it is now.
-	Pinned(a *Admitted) (Binding, error)
+	// target versions of its admission and, once its request is frozen, the
+	// connection's revision of that moment: address, account and parameters. How
+	// the connection authenticates, who owns it, its mode and its limits are those
+	// of now: credentials are taken fresh (M2a), and whoever disables a connection
+	// means what is under way as well.
+	Pinned(op *Operation) (Binding, error)
 	// Limits returns the limits of a connection, defaults filled in; those of an
 	// unknown connection are the defaults.
 	Limits(c ConnectionRef) Limits

@@ -99,7 +99,7 @@ type doing struct {
 // prepare finds the contract of the operation and makes the worker.
 func (d *doing) prepare() (err error) {
 	l := d.ledger
-	if d.binding, err = l.cfg.Contracts.Pinned(&d.op.Admitted); err != nil {
+	if d.binding, err = l.cfg.Contracts.Pinned(&d.op); err != nil {
 		return err
 	}
 	if t := d.binding.Terms(); t.Protocol != ProtocolGo {

@@ -194,14 +194,12 @@ func (l *Ledger) CarrierOf(s Steps) Carrier {
 // CredentialDigest returns what Steps.Credential says. Without it every answer is
 // another one: a scope that has the credential then never equals an earlier one.
 func (c stepsCarrier) CredentialDigest(ctx context.Context, _ Route) (string, error) {
-	if c.steps.Credential == nil {
-		return "unknown:" + c.unique(), nil
+	if c.steps.Credential != nil {
+		if digest, err := c.steps.Credential(ctx); err == nil && digest != "" {
+			return digest, nil
+		}
 	}
-	digest, err := c.steps.Credential(ctx)
-	if err != nil || digest == "" {
-		return "unknown:" + c.unique(), nil
-	}
-	return digest, nil
+	return "unknown:" + c.unique(), nil
 }
 
 // Carry calls the function.

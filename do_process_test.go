@@ -41,12 +41,17 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// fastOptions are those of the stories with processes: real clocks, short times.
-func fastOptions(path string) doOptions {
+// fastOptions are those of the stories with processes: real clocks, and short
+// times for what such a story waits for. A process that is held is not waited for.
+func fastOptions(mode, path string) doOptions {
+	lease, timeout := 300*time.Millisecond, "timeout: 400ms"
+	if mode == held {
+		lease, timeout = 30*time.Second, "timeout: 30s"
+	}
 	return doOptions{
-		path: path, real: true, lease: 300 * time.Millisecond, straggler: time.Millisecond,
+		path: path, real: true, lease: lease, straggler: time.Millisecond,
 		edit: replaced(
-			"timeout: 10s", "timeout: 400ms",
+			"timeout: 10s", timeout,
 			"settle: 1s\n    processing: 2s", "settle: 20ms\n    processing: 80ms",
 			"compare: {/amount: {decimal: {scale: 2}}}",
 			"compare: {/amount: {decimal: {scale: 2}}}\nreconcile: {within: 1h, backoff: {first: 20ms, factor: 1, max: 20ms}}\nretry: {attempts: 5, within: 1h, backoff: {first: 20ms, factor: 1, max: 20ms}}",
@@ -57,7 +62,7 @@ func fastOptions(path string) doOptions {
 // child is another process with the same database: it calls Do.
 func child(task []string) error {
 	mode, path, booksPath := task[0], task[1], task[2]
-	store, ledger, err := openDo(fastOptions(path), time.Now, machine.Boot)
+	store, ledger, err := openDo(fastOptions(mode, path), time.Now, machine.Boot)
 	if err != nil {
 		return err
 	}
@@ -141,7 +146,7 @@ func TestAProcessKilledInsideWrite(t *testing.T) {
 			if err := wait(); err == nil {
 				t.Fatal("the child was not killed")
 			}
-			s := newDoScene(t, fastOptions(path))
+			s := newDoScene(t, fastOptions(mode, path))
 			steps := onefold.Steps{
 				Wait: time.Minute,
 				Write: func(_ context.Context, c onefold.Call) (onefold.WriteReport, error) {
@@ -178,7 +183,7 @@ func TestTwoProcessesWithOneKey(t *testing.T) {
 	folder := t.TempDir()
 	path, booksPath := filepath.Join(folder, "onefold.db"), filepath.Join(folder, "books")
 	release, wait := start(t, held, path, booksPath)
-	s := newDoScene(t, fastOptions(path))
+	s := newDoScene(t, fastOptions(held, path))
 	steps := onefold.Steps{Write: func(context.Context, onefold.Call) (onefold.WriteReport, error) {
 		t.Error("the second process called Write")
 		return onefold.WriteReport{}, nil

@@ -211,7 +211,7 @@ func (e *explanation) known() []string {
 		out = append(out, "Evidence names the reference "+strings.Join(op.SeenReferences, " and ")+".")
 	}
 	for _, h := range op.Holds {
-		out = append(out, "It is held: "+holdWords(h.Reason)+".")
+		out = append(out, "It is held: "+holdWords(op, h)+".")
 	}
 	if op.Contradicted {
 		out = append(out, "Later evidence disagrees with what is recorded"+e.otherReferences()+".")
@@ -246,8 +246,13 @@ func barWords(b Bar) string {
 	return "It is barred: " + string(b) + "."
 }
 
-func holdWords(h HoldReason) string {
-	switch h {
+func holdWords(op *Operation, h Hold) string {
+	for i := range op.Reviews {
+		if r := &op.Reviews[i]; r.ID == h.Review && r.Reason == ReviewUnsendable {
+			return "its request cannot be built: nothing was sent, and trying again changes nothing until that is mended"
+		}
+	}
+	switch h.Reason {
 	case HoldApproval:
 		return "it needs an approval before it is sent"
 	case HoldSuspectedDuplicate:
@@ -265,7 +270,7 @@ func holdWords(h HoldReason) string {
 	case HoldRecovery:
 		return "the ledger was restored from a copy"
 	}
-	return string(h)
+	return string(h.Reason)
 }
 
 // notKnown lists what is open.

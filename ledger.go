@@ -205,7 +205,7 @@ func (l *Ledger) differences(ctx context.Context, s Submission, op Operation) ([
 	differ("/not_before", quoteTime(op.NotBefore), quoteTime(s.NotBefore), sameTime(s.NotBefore, op.NotBefore))
 	differ("/start_deadline", quoteTime(op.StartDeadline), quoteTime(s.StartDeadline), sameTime(s.StartDeadline, op.StartDeadline))
 
-	binding, err := l.cfg.Contracts.Pinned(&op.Admitted)
+	binding, err := l.cfg.Contracts.Pinned(&op)
 	if err != nil {
 		return nil, err
 	}
@@ -296,6 +296,10 @@ func (l *Ledger) admit(ctx context.Context, s Submission, a Admitted, binding Bi
 		a.IdentityCounter = counter
 		a.Identity, a.Reference = binding.Derive(l.cfg.Deployment, s.Key, counter)
 		op, entry := admit(a, holds, l.NewID(PrefixReview), Actor{ActorPrincipal, s.SubmittedBy})
+		// What cannot be built is refused now, not held for ever.
+		if _, err := binding.Freeze(&op, s.Request); err != nil {
+			return Operation{}, false, claimChecked(err)
+		}
 		failpoint.Before(string(EventAdmitted))
 		stored, created, err := l.store.Admit(ctx, Admission{Operation: op, Request: s.Request, Entry: entry, UnresolvedLimit: terms.Limits.Unresolved})
 		switch {
@@ -471,7 +475,7 @@ func (l *Ledger) decide(ctx context.Context, d Decision, ev Event) (Operation, e
 	if err != nil {
 		return Operation{}, err
 	}
-	binding, err := l.cfg.Contracts.Pinned(&op.Admitted)
+	binding, err := l.cfg.Contracts.Pinned(&op)
 	if err != nil {
 		return Operation{}, err
 	}

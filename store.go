@@ -228,7 +228,7 @@ type Documents interface {
 	// revision.
 	Publish(ctx context.Context, docs []Document) (stored []Document, err error)
 	// AllDocuments returns all documents in order of publication, connections in
-	// their newest revision.
+	// every revision: operations in doubt stay with theirs.
 	AllDocuments(ctx context.Context) ([]Document, error)
 	// DocumentsRevision rises with every publication; cheap to ask.
 	DocumentsRevision(ctx context.Context) (int64, error)

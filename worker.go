@@ -104,7 +104,7 @@ func (w *Worker) Carry(ctx context.Context, id string, withdrawn func() bool) er
 	}
 	t.op, t.token, t.leasedAt = c.Operation, c.Operation.Lease.Token, c.At
 	defer w.poisoned(ctx, t)
-	if t.binding, err = w.ledger.Contracts().Pinned(&t.op.Admitted); err != nil {
+	if t.binding, err = w.ledger.Contracts().Pinned(&t.op); err != nil {
 		w.reconsider(ctx, t, Reconsideration{Unsendable: "its contract cannot be loaded: " + string(CodeOf(err))})
 		return nil
 	}
@@ -135,7 +135,7 @@ func (w *Worker) Reconsider(ctx context.Context, id string) error {
 		return unavailable(err)
 	}
 	t := &task{op: c.Operation, token: c.Operation.Lease.Token}
-	if t.binding, err = w.ledger.Contracts().Pinned(&t.op.Admitted); err == nil {
+	if t.binding, err = w.ledger.Contracts().Pinned(&t.op); err == nil {
 		t.policy = t.binding.Policy()
 		w.reconsider(ctx, t, Reconsideration{})
 		return nil
@@ -229,11 +229,20 @@ func (w *Worker) renewing(ctx context.Context, t *task) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// conclude records an outcome, however often the store has to be asked: an
-// outcome that is not recorded is doubt that nobody needed. It has a context of
-// its own: whoever gave up waiting does not undo what happened.
-func (w *Worker) conclude(t *task, ev Event) {
-	ctx, cancel := context.WithTimeout(context.Background(), w.cfg.Lease+lastWords)
+// recording is the context in which an outcome is recorded: it goes on for as
+// long as the work does, and a lease and lastWords longer. Whoever gave up
+// waiting does not undo what happened.
+func (w *Worker) recording(ctx context.Context) (context.Context, context.CancelFunc) {
+	record, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(w.cfg.Lease+lastWords, cancel) })
+	return record, func() { stop(); cancel() }
+}
+
+// conclude records an outcome, however long the store cannot be reached: an
+// outcome that is not recorded is a loss of what was known. Should the process
+// have to end first, the log has it.
+func (w *Worker) conclude(ctx context.Context, t *task, ev Event) {
+	ctx, cancel := w.recording(ctx)
 	defer cancel()
 	wait := concludeFirst
 	for {
@@ -247,7 +256,7 @@ func (w *Worker) conclude(t *task, ev Event) {
 			w.log.Debug("worker: outcome refused", "operation", t.op.ID, "code", string(code))
 			return
 		}
-		w.log.Error("worker: an outcome cannot be recorded yet", "operation", t.op.ID, "error", err)
+		w.log.Error("worker: an outcome cannot be recorded yet", "operation", t.op.ID, "learnt", learnt(&ev), "error", err)
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -257,6 +266,17 @@ func (w *Worker) conclude(t *task, ev Event) {
 		}
 		wait = min(2*wait, concludeMax)
 	}
+}
+
+// learnt says in a word what an event would have recorded.
+func learnt(ev *Event) string {
+	switch {
+	case ev.Answer != nil:
+		return strings.TrimSpace(string(ev.Answer.Outcome) + " " + ev.Answer.Reference)
+	case ev.Lookup != nil:
+		return strings.TrimSpace(string(ev.Lookup.Result) + " " + ev.Lookup.Reference)
+	}
+	return string(ev.Kind)
 }
 
 // How long conclude waits between its tries.

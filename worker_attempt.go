@@ -46,33 +46,33 @@ func (w *Worker) attempt(ctx context.Context, t *task, kind AttemptKind) {
 		// The lease is not renewed any more: the attempt is silent, as the law knows
 		// it (M10, M12a), until its call returns after all.
 		stop()
-		go w.reportLate(t, request, begin.Attempt, x.Later)
+		go w.reportLate(ctx, t, request, begin.Attempt, x.Later)
 		return
 	}
 	answer, evidence := w.judge(t, request, &x, begin.Attempt)
 	stop()
-	w.answered(t, begin.Attempt, answer, evidence)
+	w.answered(ctx, t, begin.Attempt, answer, evidence)
 }
 
 // answered records what an attempt's answer means.
-func (w *Worker) answered(t *task, attempt string, answer Answer, evidence Evidence) {
+func (w *Worker) answered(ctx context.Context, t *task, attempt string, answer Answer, evidence Evidence) {
 	answer.Attempt, answer.Token = attempt, t.token
 	evidence.ID, evidence.Attempt = w.ledger.NewID(PrefixEvidence), attempt
-	w.conclude(t, Event{Kind: EventAnswered, Answer: &answer, Evidence: &evidence})
+	w.conclude(ctx, t, Event{Kind: EventAnswered, Answer: &answer, Evidence: &evidence})
 }
 
 // reportLate waits for a call that outlasted its time and hands in what it
 // learnt (M8).
-func (w *Worker) reportLate(t *task, request []byte, attempt string, later <-chan Exchange) {
+func (w *Worker) reportLate(ctx context.Context, t *task, request []byte, attempt string, later <-chan Exchange) {
 	x := <-later
-	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	read, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	// Other attempts may have ended meanwhile: clean is judged as of now.
-	if op, err := w.store.Operation(ctx, "", t.op.ID); err == nil {
+	if op, err := w.store.Operation(read, "", t.op.ID); err == nil {
 		t.op = op
 	}
 	answer, evidence := w.judge(t, request, &x, attempt)
-	w.answered(t, attempt, answer, evidence)
+	w.answered(ctx, t, attempt, answer, evidence)
 }
 
 // frozen returns the approved request and the frozen one: as stored, or built
@@ -146,7 +146,7 @@ func (w *Worker) unbegin(ctx context.Context, t *task, b Begin) {
 		w.handBack(ctx, t)
 	default:
 		t.op = op
-		w.conclude(t, Event{
+		w.conclude(ctx, t, Event{
 			Kind: EventAnswered,
 			Answer: &Answer{
 				Attempt: b.Attempt, Token: b.Token, Outcome: OutcomeNotSent,
@@ -174,11 +174,25 @@ func (w *Worker) mayStart(t *task, kind AttemptKind, begunAt time.Time, bootAtBe
 		if op.StartDeadline != nil && !now.Before(*op.StartDeadline) {
 			return false
 		}
-		if kind == Replay && policy.Window != Forever {
-			return !now.After(op.FirstDispatched.Add(policy.Window - policy.WindowMargin))
+		if kind == Replay && policy.Window != Forever && now.After(op.FirstDispatched.Add(policy.Window-policy.WindowMargin)) {
+			return false
 		}
-		return true
+		return boot-bootAtBegin < slowStart || w.stillSends(op.ID, t.token)
 	}
+}
+
+// slowStart is how long after the begin the store is asked again before the
+// first byte: a connection that took longer leaves time for another process to
+// withdraw the operation, or to learn that the effect exists.
+const slowStart = 5 * time.Millisecond
+
+// stillSends asks the store whether the attempt is still to be sent: the lease
+// stands and nothing bars it. Where the store cannot say, nothing is sent.
+func (w *Worker) stillSends(id string, token int64) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	op, err := w.store.Operation(ctx, "", id)
+	return err == nil && op.State == Attempting && op.Lease != nil && op.Lease.Token == token && !op.IsBarred()
 }
 
 // starting is mayStart, and marks the place between its yes and the first byte.

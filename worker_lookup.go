@@ -28,7 +28,7 @@ func (w *Worker) lookup(ctx context.Context, t *task) {
 	found.Token, found.Began = t.token, t.leasedAt
 	found.Polled = t.op.Next == NextPoll
 	evidence.ID = w.ledger.NewID(PrefixEvidence)
-	w.conclude(t, Event{Kind: EventLookedUp, Lookup: &found, Evidence: &evidence})
+	w.conclude(ctx, t, Event{Kind: EventLookedUp, Lookup: &found, Evidence: &evidence})
 }
 
 // judgeLookup asks the contract what the look-up found; a panic in it means that

@@ -13,7 +13,7 @@ import (
 func (w *Worker) Tend(ctx context.Context, op Operation, now time.Time) Operation {
 	for _, ev := range overdueEvents(&op, now) {
 		ev.Actor = Actor{ActorEngine, w.cfg.Name}
-		if binding, err := w.ledger.Contracts().Pinned(&op.Admitted); err == nil {
+		if binding, err := w.ledger.Contracts().Pinned(&op); err == nil {
 			policy := binding.Policy()
 			ev.Policy = &policy
 		}

@@ -61,7 +61,7 @@ func (s *Server) submitBatch(c *call) (*reply, error) {
 			c.refused++
 		}
 	}
-	return answerJSON(http.StatusOK, batchView{b.results}), nil
+	return answerJSON(batchView{b.results}), nil
 }
 
 // groups are the places of the submissions, those with one key together and in

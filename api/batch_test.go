@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/api"
@@ -390,31 +389,49 @@ func TestBatchesSideBySide(t *testing.T) {
 	}
 }
 
-// A batch shares the store's syncs: it needs a small part of the time of as many
-// calls one after another. The bound is wide, because machines are busy.
+// gatheringStore is a real store before which admissions gather: none goes on
+// until so many wait together.
+type gatheringStore struct {
+	onefold.Store
+	want    int64
+	waiting atomic.Int64
+	full    chan struct{}
+}
+
+func (s *gatheringStore) Admit(ctx context.Context, a onefold.Admission) (onefold.Operation, bool, error) {
+	if s.waiting.Add(1) == s.want {
+		close(s.full)
+	}
+	select {
+	case <-s.full:
+		return s.Store.Admit(ctx, a)
+	case <-ctx.Done():
+		return onefold.Operation{}, false, ctx.Err()
+	}
+}
+
+// The submissions of a batch wait for the store together, so that its writer puts
+// them into one commit; one after another, none of these would ever be admitted.
+// What that is worth BenchmarkBatch and BenchmarkSubmit say.
 // Proves: M4
-func TestABatchIsMuchFasterThanItsCalls(t *testing.T) {
-	h := newHouse(t)
-	token := h.token("acme", onefold.RoleSubmit, onefold.RoleRead)
-	const n = 300
-	began := time.Now()
-	for i := range n {
-		h.submitted("acme", token, fmt.Sprint("single-", i))
-	}
-	singly := time.Since(began)
-	items := make([]any, n)
+func TestTheSubmissionsOfABatchShareCommits(t *testing.T) {
+	t.Parallel()
+	gathering := &gatheringStore{want: api.BatchWorkers, full: make(chan struct{})}
+	h := newHouse(t, func(c *api.Config) {
+		gathering.Store = c.Ledger.Store()
+		ledger, err := onefold.New(gathering, onefold.Config{Contracts: c.Ledger.Contracts(), IDs: ids.Random{}, Now: c.Now, Deployment: c.Ledger.Deployment()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Ledger = ledger
+	})
+	items := make([]any, api.MaxBatch)
 	for i := range items {
-		items[i] = entry(fmt.Sprint("batch-", i), "10.00")
+		items[i] = entry(fmt.Sprint("k-", i), "10.00")
 	}
-	began = time.Now()
-	for i, result := range h.batch(token, items...) {
-		if result["status"] != float64(201) {
+	for i, result := range h.batch(h.token("acme", onefold.RoleSubmit), items...) {
+		if result["status"] != float64(http.StatusCreated) {
 			t.Fatalf("submission %d: %v", i, result)
 		}
-	}
-	together := time.Since(began)
-	t.Logf("%d submissions: %v one by one, %v in one batch", n, singly, together)
-	if together > singly {
-		t.Errorf("a batch of %d takes %v, as many calls %v", n, together, singly)
 	}
 }

@@ -55,8 +55,9 @@ type reply struct {
 	raw  []byte
 }
 
-func answerJSON(status int, body any) *reply {
-	return &reply{status: status, header: http.Header{}, body: body}
+// answerJSON is a 200 with a body.
+func answerJSON(body any) *reply {
+	return &reply{status: http.StatusOK, header: http.Header{}, body: body}
 }
 
 // match finds the call's route: not_found, or method_not_allowed with what is.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -74,7 +73,7 @@ func (s *Server) listChanges(c *call) (*reply, error) {
 		out.NextCursor = c.cursor(placeOf(e).text())
 		out.Items[i] = changeView{Cursor: out.NextCursor, Operation: e.Operation, entryView: viewEntry(e)}
 	}
-	return answerJSON(http.StatusOK, out), nil
+	return answerJSON(out), nil
 }
 
 // changesAfter reads entries after a place. The entry at the place is read with

@@ -45,7 +45,7 @@ func catalogPage[T any](c *call, all []T, name func(*T) string) (*reply, error) 
 	if end < len(all) {
 		page.NextCursor = optional(name(&all[end-1]))
 	}
-	return answerJSON(http.StatusOK, page), nil
+	return answerJSON(page), nil
 }
 
 // connections lists the workspace's connections with what is paused.
@@ -94,7 +94,7 @@ func (s *Server) getConnection(c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answerJSON(http.StatusOK, view), nil
+	return answerJSON(view), nil
 }
 
 // switchPause pauses or resumes one connection.
@@ -151,7 +151,7 @@ func setPauses(pause bool) func(*Server, *call) (*reply, error) {
 			return nil, err
 		}
 		out.Items = views
-		return answerJSON(http.StatusOK, out), nil
+		return answerJSON(out), nil
 	}
 }
 
@@ -166,7 +166,7 @@ func (s *Server) getAgreement(c *call) (*reply, error) {
 		rep.header.Set("Content-Type", "text/markdown; charset=utf-8")
 		return rep, nil
 	}
-	return answerJSON(http.StatusOK, agreement), nil
+	return answerJSON(agreement), nil
 }
 
 // statsView counts a workspace's work.
@@ -203,7 +203,7 @@ func (s *Server) getStats(c *call) (*reply, error) {
 	if stats.OldestOpen != nil {
 		view.Oldest = &oldestView{stats.OldestOpenID, stats.OldestOpen.UTC()}
 	}
-	return answerJSON(http.StatusOK, view), nil
+	return answerJSON(view), nil
 }
 
 // tokenView is a token without its secret, which nobody has but its owner.
@@ -255,5 +255,5 @@ func (s *Server) publish(c *call) (*reply, error) {
 		return nil, err
 	}
 	done.Stored, done.Unchanged, done.Warnings = list(done.Stored), list(done.Unchanged), list(done.Warnings)
-	return answerJSON(http.StatusOK, done), nil
+	return answerJSON(done), nil
 }

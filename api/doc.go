@@ -7,8 +7,11 @@
 // nothing of it is stored; that unknown members, unknown or repeated parameters
 // and wrong methods are refused and never ignored; that an answer never shows
 // another workspace's work, an internal error's text, SQL, a secret, or a payload
-// value to somebody who may not read requests; and that /openapi.json is made
-// from the table of routes that serves.
+// value to somebody who may not read requests; that a batch judges each of its
+// submissions as if it had come alone; that whoever follows the changes by a
+// cursor misses none and sees none twice; that no cursor tells how much other
+// workspaces do (I5); and that /openapi.json is made from the table of routes that
+// serves.
 //
 // The table is the one in routes.go: path, method, roles, parameters, body and
 // answers of each route stand there once, and decoding, authorization and

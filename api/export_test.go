@@ -23,10 +23,11 @@ func RouteTable() []RouteRow {
 	return rows
 }
 
-// MaxBatch and MaxBatchBody are the bounds of one batch.
+// MaxBatch, MaxBatchBody and BatchWorkers are the bounds of one batch.
 const (
 	MaxBatch     = maxBatch
 	MaxBatchBody = maxBatchBody
+	BatchWorkers = batchWorkers
 )
 
 // FillWaitingRoom makes the server answer at once whoever would wait for an

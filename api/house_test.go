@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,7 +141,6 @@ type house struct {
 	log      *logBook
 	schemas  *schemas
 	tokens   map[string]string // workspace:role[,role] to secret
-	serial   atomic.Int64
 }
 
 // clock moves only when it is told to.
@@ -419,7 +417,7 @@ func (h *house) step(id string, ev onefold.Event) onefold.Operation {
 	h.t.Helper()
 	op, err := h.store.Operation(context.Background(), "", id)
 	h.must(err)
-	binding, err := h.registry.Pinned(&op.Admitted)
+	binding, err := h.registry.Pinned(&op)
 	h.must(err)
 	policy := binding.Policy()
 	ev.Actor, ev.Policy = worker(), &policy
@@ -432,7 +430,7 @@ func (h *house) step(id string, ev onefold.Event) onefold.Operation {
 func (h *house) begun(id string) onefold.Operation {
 	h.t.Helper()
 	op := h.step(id, onefold.Event{Kind: onefold.EventLeased, Lease: &onefold.LeaseGrant{Worker: "w1", For: 30 * time.Second}})
-	binding, err := h.registry.Pinned(&op.Admitted)
+	binding, err := h.registry.Pinned(&op)
 	h.must(err)
 	request, err := h.store.Request(context.Background(), id)
 	h.must(err)

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -81,7 +80,7 @@ func (s *Server) listOperations(c *call) (*reply, error) {
 	for i := range ops {
 		items[i] = viewOperation(&ops[i])
 	}
-	return answerJSON(http.StatusOK, pageView[operationView]{items, c.next(next)}), nil
+	return answerJSON(pageView[operationView]{items, c.next(next)}), nil
 }
 
 // next is the cursor of the page after, nil at the end.
@@ -179,7 +178,7 @@ func pageOf[T, V any](c *call, all []T, view func(*T) V) (*reply, error) {
 		next := strconv.Itoa(end)
 		page.NextCursor = &next
 	}
-	return answerJSON(http.StatusOK, page), nil
+	return answerJSON(page), nil
 }
 
 func (s *Server) getRequest(c *call) (*reply, error) {
@@ -201,7 +200,7 @@ func (s *Server) getRequest(c *call) (*reply, error) {
 	if found {
 		view.Outgoing = viewOutgoing(&frozen)
 	}
-	return answerJSON(http.StatusOK, view), nil
+	return answerJSON(view), nil
 }
 
 func (s *Server) explain(c *call) (*reply, error) {
@@ -209,7 +208,7 @@ func (s *Server) explain(c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	binding, err := s.ledger.Contracts().Pinned(&op.Admitted)
+	binding, err := s.ledger.Contracts().Pinned(&op)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +217,7 @@ func (s *Server) explain(c *call) (*reply, error) {
 		return nil, unreachable(err)
 	}
 	view := explanationView{op.ID, op.State, op.Version, onefold.Explain(op, binding.Terms(), binding.Policy(), now)}
-	return answerJSON(http.StatusOK, view), nil
+	return answerJSON(view), nil
 }
 
 // reviewView is a review with the operation that it is about.
@@ -291,5 +290,5 @@ func (s *Server) listReviews(c *call) (*reply, error) {
 			Candidates: viewCandidates(r.Candidates), Operation: viewOperation(&found[i].Operation),
 		}
 	}
-	return answerJSON(http.StatusOK, pageView[reviewView]{items, c.next(next)}), nil
+	return answerJSON(pageView[reviewView]{items, c.next(next)}), nil
 }

@@ -13,7 +13,7 @@ import (
 
 // livez answers while the process serves; it never touches the database.
 func (*Server) livez(*call) (*reply, error) {
-	return answerJSON(http.StatusOK, healthView{"live"}), nil
+	return answerJSON(healthView{"live"}), nil
 }
 
 // healthView is what a probe reads.
@@ -37,7 +37,7 @@ func (s *Server) readyz(c *call) (*reply, error) {
 			return nil, &onefold.Error{Code: onefold.CodeStoreUnavailable, Message: "something that this server needs is missing; its log says what", Cause: err}
 		}
 	}
-	return answerJSON(http.StatusOK, healthView{"ready"}), nil
+	return answerJSON(healthView{"ready"}), nil
 }
 
 func (s *Server) getOpenAPI(*call) (*reply, error) {
@@ -82,7 +82,7 @@ func (s *Server) getProblem(c *call) (*reply, error) {
 	}
 	page := pageOfProblem(all[i])
 	if wantsJSON(c.r.Header.Get("Accept")) {
-		return answerJSON(http.StatusOK, page), nil
+		return answerJSON(page), nil
 	}
 	return s.html(c, problemTemplate(), page)
 }
@@ -93,7 +93,7 @@ func (s *Server) listProblems(c *call) (*reply, error) {
 		pages = append(pages, pageOfProblem(p))
 	}
 	if wantsJSON(c.r.Header.Get("Accept")) {
-		return answerJSON(http.StatusOK, pageView[problemEntry]{Items: pages}), nil
+		return answerJSON(pageView[problemEntry]{Items: pages}), nil
 	}
 	return s.html(c, problemsTemplate(), pages)
 }

@@ -63,7 +63,7 @@ func (s *Server) dryRun(c *call) (*reply, error) {
 	if c.who.sees(&p.Operation) && p.Frozen.Method != "" {
 		view.Outgoing = viewOutgoing(&p.Frozen)
 	}
-	rep := answerJSON(http.StatusOK, view)
+	rep := answerJSON(view)
 	if replayed {
 		c.operation = p.Operation.ID
 		rep.header.Set("Idempotent-Replayed", "true")
@@ -109,7 +109,7 @@ func (c *call) viewOf(op *onefold.Operation) shownOperation {
 // operation200 answers with an operation and its version.
 func (c *call) operation200(op *onefold.Operation) *reply {
 	c.operation = op.ID
-	rep := answerJSON(http.StatusOK, c.viewOf(op))
+	rep := answerJSON(c.viewOf(op))
 	if c.who.sees(op) {
 		rep.header.Set("ETag", etag(op.Version))
 	}

@@ -126,7 +126,14 @@ func payment(key string) client.Submission {
 	return client.Submission{Capability: "payments.send", Key: key, Request: json.RawMessage(`{"amount": 1.10, "note": "<&>"}`)}
 }
 
-func isProblem(t *testing.T, err error, code onefold.Code, exit int) *client.Problem {
+// isProblem holds an error to a code.
+func isProblem(t *testing.T, err error, code onefold.Code, exit int) {
+	t.Helper()
+	_ = problemIn(t, err, code, exit) // the problem itself is for others
+}
+
+// problemIn is isProblem for a test that looks at the problem.
+func problemIn(t *testing.T, err error, code onefold.Code, exit int) *client.Problem {
 	t.Helper()
 	p, ok := errors.AsType[*client.Problem](err)
 	if !ok || p.Code != code || !errors.Is(err, &onefold.Error{Code: code}) || client.ExitCode(err) != exit {
@@ -155,7 +162,7 @@ func TestEveryCall(t *testing.T) {
 	changed := payment(`"odd\key`)
 	changed.Request = json.RawMessage(`{"amount": 2}`)
 	_, err = b.Submit(ctx, changed)
-	if p := isProblem(t, err, onefold.CodeKeyConflict, client.ExitRefused); p.Operation != first.ID || len(p.Differences) == 0 || p.Claim != "none" {
+	if p := problemIn(t, err, onefold.CodeKeyConflict, client.ExitRefused); p.Operation != first.ID || len(p.Differences) == 0 || p.Claim != "none" {
 		t.Errorf("a conflict: %+v", p)
 	}
 	preview, err := b.DryRun(ctx, payment("dry"))
@@ -171,7 +178,7 @@ func TestEveryCall(t *testing.T) {
 	released, err := b.Release(ctx, client.Decision{Operation: first.ID, Version: 1, Reason: "fine"}, onefold.HoldApproval, true)
 	must(t, err)
 	_, err = b.Retry(ctx, client.Decision{Operation: first.ID, Version: 1})
-	if p := isProblem(t, err, onefold.CodeStaleVersion, client.ExitRefused); len(p.Changes) != 1 || p.Changes[0].Actor.Name != "maria" {
+	if p := problemIn(t, err, onefold.CodeStaleVersion, client.ExitRefused); len(p.Changes) != 1 || p.Changes[0].Actor.Name != "maria" {
 		t.Errorf("a stale decision: %+v", p)
 	}
 	_, err = b.Retry(ctx, client.Decision{Operation: first.ID})

@@ -120,13 +120,23 @@ func placeAt(name, text string, offset int) Place {
 }
 
 // DecodePublished decodes documents that were published, with the same words as
-// before; faults mean that another release published them. Their places name
+// before, of each connection the newest revision; faults mean that another release published them. Their places name
 // kind, name and version instead of a file.
 func DecodePublished(published []onefold.Document) ([]Document, Faults) {
 	var docs []Document
 	var faults Faults
+	newest := map[onefold.ConnectionRef]int{}
+	for i := range published {
+		if p := &published[i]; p.Kind == string(KindConnection) {
+			ref := onefold.ConnectionRef{Workspace: p.Workspace, Connection: p.Name}
+			newest[ref] = max(newest[ref], p.Version)
+		}
+	}
 	for i := range published {
 		p := &published[i]
+		if p.Kind == string(KindConnection) && p.Version < newest[onefold.ConnectionRef{Workspace: p.Workspace, Connection: p.Name}] {
+			continue
+		}
 		decoded, wrong := DecodeFile(fmt.Sprintf("%s %s@%d", p.Kind, p.Name, p.Version), p.Source)
 		docs, faults = append(docs, decoded...), append(faults, wrong...)
 	}

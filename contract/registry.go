@@ -64,7 +64,10 @@ func NewRegistry(o Options) *Registry {
 type published struct {
 	capabilities map[string]*capabilityVersions
 	targets      map[targetKey]*targetVersion
-	connections  map[onefold.ConnectionRef]*connectionRevision
+	connections  map[onefold.ConnectionRef]*connectionRevision // the newest
+	// revisions are all that were ever published: operations that were frozen
+	// under one stay with it.
+	revisions map[revisionKey]*connectionRevision
 	// byWorkspace lists each workspace's connections by name.
 	byWorkspace map[string][]*connectionRevision
 
@@ -98,9 +101,14 @@ type connectionRevision struct {
 	revision int
 }
 
+type revisionKey struct {
+	connection onefold.ConnectionRef
+	revision   int
+}
+
 type bindingKey struct {
 	workspace, connection, capability string
-	version                           int
+	version, revision                 int
 	target                            targetKey
 }
 
@@ -121,6 +129,7 @@ func newPublished() *published {
 		capabilities: map[string]*capabilityVersions{},
 		targets:      map[targetKey]*targetVersion{},
 		connections:  map[onefold.ConnectionRef]*connectionRevision{},
+		revisions:    map[revisionKey]*connectionRevision{},
 		byWorkspace:  map[string][]*connectionRevision{},
 	}
 }
@@ -172,6 +181,7 @@ func (p *published) add(d *Document, revision int) {
 		p.targets[targetKey{d.Name, d.Version}] = &targetVersion{d.Target}
 	case KindConnection:
 		ref := onefold.ConnectionRef{Workspace: d.Workspace, Connection: d.Name}
+		p.revisions[revisionKey{ref, revision}] = &connectionRevision{d.Connection, revision}
 		have := p.connections[ref]
 		switch {
 		case have == nil:
@@ -233,18 +243,40 @@ func (r *Registry) Bind(workspace, capability string, version int, connection st
 }
 
 // Pinned finds what an admitted operation runs under: the capability and target
-// versions of its admission, the connection as it is now. Errors as Bind's.
-func (r *Registry) Pinned(a *onefold.Admitted) (onefold.Binding, error) {
+// versions of its admission and, once its request is frozen, the connection's
+// revision of that moment with the newest one's authentication, owner, mode and
+// limits. Errors as Bind's.
+func (r *Registry) Pinned(op *onefold.Operation) (onefold.Binding, error) {
 	set := r.set.Load()
-	contract, err := set.capability(a.Capability, max(a.ContractVersion, 1))
+	contract, err := set.capability(op.Capability, max(op.ContractVersion, 1))
 	if err != nil {
 		return nil, err
 	}
-	c := set.connections[onefold.ConnectionRef{Workspace: a.Workspace, Connection: a.Connection}]
-	if c == nil {
+	c, err := set.pinned(onefold.ConnectionRef{Workspace: op.Workspace, Connection: op.Connection}, op.ConnectionRevision)
+	if err != nil {
+		return nil, err
+	}
+	return r.bind(set, contract, c, targetKey{op.Target, op.TargetVersion})
+}
+
+// pinned is a connection for an operation that was frozen under one of its
+// revisions; 0 means that it was not frozen yet.
+func (p *published) pinned(ref onefold.ConnectionRef, revision int) (*connectionRevision, error) {
+	newest := p.connections[ref]
+	if newest == nil {
 		return nil, connectionUnknown("the workspace has no connection of this name")
 	}
-	return r.bind(set, contract, c, targetKey{a.Target, a.TargetVersion})
+	if revision == 0 || revision == newest.revision {
+		return newest, nil
+	}
+	then := p.revisions[revisionKey{ref, revision}]
+	if then == nil {
+		return nil, connectionUnknown("the revision of the connection under which the request was frozen is not there")
+	}
+	c := *then.Connection
+	c.Auth, c.Secrets = newest.Auth, newest.Secrets
+	c.Owner, c.Mode, c.Limits, c.Acknowledged = newest.Owner, newest.Mode, newest.Limits, newest.Acknowledged
+	return &connectionRevision{&c, revision}, nil
 }
 
 func (p *published) capability(name string, version int) (*capabilityVersion, error) {
@@ -331,7 +363,7 @@ func (t *Target) serves(capability string, version int) *TargetOperation {
 
 // bind returns the compiled binding, from the cache where it is there.
 func (r *Registry) bind(set *published, contract *capabilityVersion, c *connectionRevision, target targetKey) (onefold.Binding, error) {
-	key := bindingKey{c.Workspace, c.Name, contract.Name, contract.Version, target}
+	key := bindingKey{c.Workspace, c.Name, contract.Name, contract.Version, c.revision, target}
 	held, ok := set.bindings.Load(key)
 	if !ok {
 		held, _ = set.bindings.LoadOrStore(key, &bindingSlot{})

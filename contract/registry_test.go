@@ -206,7 +206,7 @@ func TestPinnedVersionsStay(t *testing.T) {
 	if err := r.Load(docs); err != nil {
 		t.Fatal(err)
 	}
-	b, err := r.Pinned(admitted)
+	b, err := r.Pinned(&onefold.Operation{Admitted: *admitted})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,9 +225,46 @@ func TestPinnedVersionsStay(t *testing.T) {
 	} {
 		other := *admitted
 		gone(&other)
-		if _, err := r.Pinned(&other); err == nil {
+		if _, err := r.Pinned(&onefold.Operation{Admitted: other}); err == nil {
 			t.Errorf("%+v is pinned to something", other)
 		}
+	}
+}
+
+// An operation that was frozen under a revision keeps its address; how the
+// connection authenticates, who owns it and its mode are those of now.
+//
+// Proves: M2a
+func TestAFrozenOperationKeepsItsRevision(t *testing.T) {
+	t.Parallel()
+	first := connectionDoc("acme", "acme-erp", "erp@1", "")
+	second := strings.Replace(strings.Replace(first, "maria", "nora", 1), "https://erp.example", "https://other.example", 1)
+	r := loaded(t, doc(capabilityDoc("bills.create", 1, ""), 1), doc(targetDoc("erp", 1, operationDoc("bills.create", "/bills")), 1),
+		doc(first, 1), doc(second, 2))
+	op := onefold.Operation{Admitted: onefold.Admitted{
+		Workspace: "acme", Capability: "bills.create", ContractVersion: 1, Target: "erp", TargetVersion: 1, Connection: "acme-erp",
+	}}
+	fresh, err := r.Pinned(&op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	op.ConnectionRevision = 1
+	frozen, err := r.Pinned(&op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := frozen.Route(); !strings.HasPrefix(got.URL, "https://erp.example") || got.Revision != 1 {
+		t.Errorf("a frozen operation goes to %s, revision %d", got.URL, got.Revision)
+	}
+	if got := fresh.Route(); !strings.HasPrefix(got.URL, "https://other.example") || got.Revision != 2 {
+		t.Errorf("one that is not frozen goes to %s, revision %d", got.URL, got.Revision)
+	}
+	if got := frozen.Terms().Owner; got != "nora@acme.example" {
+		t.Errorf("the owner is %s", got)
+	}
+	op.ConnectionRevision = 7
+	if _, err := r.Pinned(&op); err == nil {
+		t.Error("a revision that is not there was replaced by another")
 	}
 }
 

@@ -101,6 +101,7 @@ func TestHowAnAnswerEnds(t *testing.T) {
 		{"no HTTP", says("SSH-2.0-OpenSSH_9.2\r\n"), "protocol", "", 0, false},
 		{"HTTP/2", says("\x00\x00\x12\x04\x00\x00\x00\x00\x00"), "protocol", "", 0, false},
 		{"a status of two digits", says("HTTP/1.1 20 OK\r\n\r\n"), "protocol", "", 0, false},
+		{"a status of nothing", says("HTTP/1.1 000 OK\r\nContent-Length: 2\r\n\r\n{}"), "protocol", "", 0, false},
 		{"half a status line", says("HTTP/1.1 201"), "no_answer", "", 0, false},
 		{"half a head", says("HTTP/1.1 201 Created\r\nA: b"), "cut_body", "", 201, false},
 		{"a broken head", says("HTTP/1.1 201 Created\r\nno colon\r\n\r\n"), "protocol", "", 201, false},

@@ -131,7 +131,7 @@ func New(o Options) (*Carrier, error) {
 	}
 	d := dialer{
 		allow: allowance(o.AllowCIDRs), resolve: o.Resolve, roots: o.RootCAs, now: o.Now,
-		proxy: via, connect: o.ConnectTimeout, handshake: o.TLSTimeout,
+		proxy: via, connect: o.ConnectTimeout, handshake: o.TLSTimeout, manners: &manners{},
 	}
 	return &Carrier{options: o, dialer: d, idle: newPool()}, nil
 }
@@ -188,6 +188,9 @@ func (c *Carrier) carry(ctx context.Context, d *onefold.Dispatch, m *message, cr
 		}
 		reused := l.reused // once the exchange is over, the connection may be another one's
 		s := c.exchangeOver(ctx, l, m, g)
+		if s.older {
+			c.dialer.manners.learn(m.endpoint)
+		}
 		s.out, s.in = s.out+before.out, s.in+before.in
 		if !reused || s.failure == nil || !s.broke {
 			return s

@@ -32,6 +32,7 @@ type dialer struct {
 	now                func() time.Time
 	proxy              *proxy // nil: none
 	connect, handshake time.Duration
+	manners            *manners
 }
 
 // refusal is an address that must not be connected to.
@@ -217,7 +218,7 @@ func (d *dialer) secure(ctx context.Context, l *link, cred *credential) *failure
 		MinVersion: tls.VersionTLS12,
 		ServerName: strings.TrimSuffix(l.key.endpoint.host, "."),
 		RootCAs:    d.roots,
-		NextProtos: []string{protocolHTTP2, "http/1.1"},
+		NextProtos: d.manners.offer(l.key.endpoint),
 		Time:       d.now,
 	}
 	if cred.certificate != nil {
@@ -238,9 +239,6 @@ func (d *dialer) secure(ctx context.Context, l *link, cred *credential) *failure
 	}
 	return d.greet(ctx, part, l)
 }
-
-// protocolHTTP2 is the name of HTTP/2 in TLS's negotiation.
-const protocolHTTP2 = "h2"
 
 // greet begins HTTP/2. A connection on which the target has not begun it is
 // none: nothing of a request is written before.
@@ -263,7 +261,10 @@ func (d *dialer) greet(ctx, part context.Context, l *link) *failure {
 	)
 	host := l.key.endpoint.host
 	switch {
-	case errors.As(err, &rude), errors.Is(err, errNoStream):
+	case errors.As(err, &rude):
+		d.manners.learn(l.key.endpoint)
+		return failf(failConnect, "HTTP/2 cannot be spoken with %s: %s", host, err)
+	case errors.Is(err, errNoStream):
 		return failf(failConnect, "HTTP/2 cannot be spoken with %s: %s", host, err)
 	case errors.As(err, &op) && op.Op == "remote error":
 		return failf(failTLS, "the TLS handshake with %s failed: %s", host, unsecured(err))

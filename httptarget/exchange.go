@@ -20,6 +20,7 @@ type seen struct {
 	notSent  bool
 	broke    bool // the connection ended it, not the time, the caller or a rule
 	told     bool // the target itself said that there will be no answer
+	older    bool // the target wants HTTP/1.1
 	answered bool // something of an answer came
 	status   int
 	headers  http.Header

@@ -144,8 +144,12 @@ func appendData(b []byte, stream uint32, part []byte, last bool) []byte {
 	return appendFrame(b, frameData, flags, stream, part)
 }
 
-// codeRefused is REFUSED_STREAM: the target says that it did nothing.
-const codeRefused = 0x7
+const (
+	// codeRefused is REFUSED_STREAM: the target says that it did nothing.
+	codeRefused = 0x7
+	// codeHTTP1 is HTTP_1_1_REQUIRED.
+	codeHTTP1 = 0xd
+)
 
 // codeName is the protocol's name of a code.
 func codeName(code uint32) string {

@@ -73,6 +73,7 @@ func FuzzAnswerOfHTTP1(f *testing.F) {
 		"HTTP/1.1 204 No Content\r\nKeep-Alive: timeout=5\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 20\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00",
 		"HTTP/1.1 307 Temporary Redirect\r\nLocation: /\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "SSH-2.0", "",
+		"HTTP/1.1 000 No\r\n\r\n{}", "HTTP/1.1 099 No\r\n\r\n{}", "HTTP/1.1 +20 No\r\n\r\n{}",
 	} {
 		f.Add([]byte(s), false)
 	}

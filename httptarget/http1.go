@@ -40,14 +40,17 @@ func (h *http1) head(budget *int) (status int, began bool, err error) {
 	return statusOf(h.last), len(h.last) > 0, err
 }
 
-func (h *http1) answer(method string) (*http.Response, error) {
+func (h *http1) answer(method string) (*reply, error) {
 	h.source = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(h.last), h.link.reader), bufferSize)
-	answer, err := http.ReadResponse(h.source, &http.Request{Method: method})
+	answer, err := http.ReadResponse(h.source, &http.Request{Method: method}) //nolint:bodyclose // it reads from the link, whose owner ends it
 	if err != nil {
 		return nil, err
 	}
+	if status := statusOf(h.last); status == 0 || status != answer.StatusCode {
+		return nil, errNotHTTP // 000 and 099 are three digits and no status
+	}
 	h.ends = answer.Close
-	return answer, nil
+	return &reply{status: answer.StatusCode, fields: answer.Header, body: answer.Body}, nil
 }
 
 func (h *http1) again() bool { return !h.ends && h.source.Buffered() == 0 }

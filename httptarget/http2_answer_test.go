@@ -240,8 +240,8 @@ func TestEveryStallEndsInHTTP2(t *testing.T) {
 		status  int
 	}{
 		{name: "it opens no window", do: func(k *talk) { _, _ = k.read(1); <-k.done }, change: first},
-		{name: "it opens no window, whole", do: func(k *talk) { _, _ = k.read(1); <-k.done }, timeout: long},
-		{name: "nobody reads", do: func(k *talk) { <-k.done }, timeout: long},
+		{name: "it opens no window, whole", do: func(k *talk) { _, _ = k.read(1); <-k.done }, timeout: 3 * time.Second},
+		{name: "nobody reads", do: func(k *talk) { <-k.done }, change: first},
 		{name: "first byte", do: heardAll(func(k *talk) { <-k.done }), change: first},
 		{name: "interim answers do not stretch it", do: heardAll(func(k *talk) { k.head(102, false); <-k.done }), change: first},
 		{name: "pings do not stretch it", do: heardAll(func(k *talk) {

@@ -121,18 +121,18 @@ func (h *http2) head(budget *int) (status int, began bool, err error) {
 }
 
 // answer is the answer whose head was read last, with its body to be read.
-func (h *http2) answer(method string) (*http.Response, error) {
+func (h *http2) answer(method string) (*reply, error) {
 	b := h.final
 	h.body = streamBody{h: h, ended: b.ended, announced: -1}
 	h.body.none = method == http.MethodHead || b.status == http.StatusNoContent || b.status == http.StatusNotModified
 	for _, text := range b.fields.Values("Content-Length") {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 || text[0] == '+' || h.body.announced >= 0 && n != h.body.announced {
-			return &http.Response{StatusCode: b.status, Header: b.fields}, &breach{"an answer announces no length that can be"}
+			return &reply{status: b.status, fields: b.fields}, &breach{"an answer announces no length that can be"}
 		}
 		h.body.announced = n
 	}
-	return &http.Response{StatusCode: b.status, Header: b.fields, Body: &h.body}, nil
+	return &reply{status: b.status, fields: b.fields, body: &h.body}, nil
 }
 
 // streamBody is a body as it comes in DATA frames.
@@ -144,9 +144,6 @@ type streamBody struct {
 	none      bool  // there must not be one
 	ended     bool
 }
-
-// Close does nothing: the connection has an owner.
-func (b *streamBody) Close() error { return nil }
 
 // Read gives what came, and io.EOF where the stream ended as announced.
 func (b *streamBody) Read(p []byte) (int, error) {

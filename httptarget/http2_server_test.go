@@ -88,7 +88,6 @@ type talk struct {
 	*peer
 	framer *http2.Framer
 	stream uint32 // of the request read last, or under way
-	left   int    // bytes of the body that take still has to find
 }
 
 // speaks begins HTTP/2 with these settings and goes on.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -68,11 +69,19 @@ type speaker interface {
 	head(budget *int) (status int, began bool, err error)
 	// answer is the answer whose head was read last; its body is to be read. With
 	// an error there may be one without a body.
-	answer(method string) (*http.Response, error)
+	answer(method string) (*reply, error)
 	// again says, after the answer's end, whether the connection may be kept.
 	again() bool
 	// farewell is what is said before the connection is closed in good order.
 	farewell() []byte
+}
+
+// reply is a final answer's head, and its body to be read. The body has nothing
+// to be closed: what it is read from is the link's.
+type reply struct {
+	status int
+	fields http.Header
+	body   io.Reader
 }
 
 // kill ends the connection at once. It may be called from anywhere and again.

@@ -50,7 +50,7 @@ func (c *Carrier) receive(ctx context.Context, l *link, m *message) *seen {
 	}
 	answer, err := l.speaker.answer(m.method)
 	if answer != nil {
-		s.headers, s.status = answer.Header, answer.StatusCode
+		s.headers, s.status = answer.fields, answer.status
 	}
 	if err != nil {
 		s.failure = failf(failProtocol, "the answer's head cannot be read as HTTP")
@@ -62,7 +62,7 @@ func (c *Carrier) receive(ctx context.Context, l *link, m *message) *seen {
 	}
 	c.readBody(ctx, l, answer, s)
 	s.again = s.complete && l.speaker.again()
-	s.keep = keepAlive(answer.Header)
+	s.keep = keepAlive(answer.fields)
 	return s
 }
 
@@ -104,6 +104,7 @@ func (s *seen) headless(ctx, part context.Context, limit time.Duration, err erro
 		s.failure = failf(failProtocol, "the target does not keep to HTTP/2: %s", rude)
 	case errors.As(err, &word):
 		s.failure, s.broke, s.told = failf(failNoAnswer, "the request has no answer: %s", word), true, true
+		s.older = word.code == codeHTTP1
 	case why != nil:
 		s.failure = why
 	case s.status != 0:
@@ -140,14 +141,14 @@ var errLongBody = errors.New("body too long")
 // said where it ended as announced: by its length, by its last chunk, or, where
 // neither was announced, by the connection's orderly end (over TLS: announced
 // by TLS), never by a reset.
-func (c *Carrier) readBody(ctx context.Context, l *link, answer *http.Response, s *seen) {
+func (c *Carrier) readBody(ctx context.Context, l *link, answer *reply, s *seen) {
 	part, cancel := within(ctx, c.options.BodyTimeout)
 	defer cancel()
 	stop := context.AfterFunc(part, l.kill)
 	defer stop()
 	limit := c.options.MaxBody
 	// One byte beyond the limit tells a body that is too long from one that fits.
-	m := &meter{body: answer.Body, left: limit + 1}
+	m := &meter{body: answer.body, left: limit + 1}
 	decoded, known := decoder(m, answer)
 	body, err := io.ReadAll(io.LimitReader(decoded, limit+1))
 	s.body, s.raw = body, !known
@@ -192,8 +193,8 @@ func isCut(err error) bool {
 
 // decoder undoes the body's content coding, and says whether it knows it. Only
 // gzip is known; it was not asked for, but some send it all the same.
-func decoder(body io.Reader, answer *http.Response) (io.Reader, bool) {
-	switch strings.ToLower(strings.TrimSpace(strings.Join(answer.Header.Values("Content-Encoding"), ","))) {
+func decoder(body io.Reader, answer *reply) (io.Reader, bool) {
+	switch strings.ToLower(strings.TrimSpace(strings.Join(answer.fields.Values("Content-Encoding"), ","))) {
 	case "", "identity":
 		return body, true
 	case "gzip", "x-gzip":

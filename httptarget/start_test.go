@@ -18,7 +18,7 @@ import (
 func TestNothingIsWrittenAfterTheDeadline(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
-	for name, secure := range map[string]bool{"plain": false, "TLS": true} {
+	for name, secure := range map[string]bool{"plain": false, "TLS": true, "HTTP/2": true} {
 		for _, warmed := range []bool{false, true} {
 			t.Run(name+map[bool]string{true: " warm", false: " cold"}[warmed], func(t *testing.T) {
 				t.Parallel()
@@ -27,11 +27,19 @@ func TestNothingIsWrittenAfterTheDeadline(t *testing.T) {
 				if secure {
 					config = ca.server(t, nil)
 				}
-				s := serve(t, config, afterWarmth(func(p *peer) {
+				handle := afterWarmth(func(p *peer) {
 					if _, _, err := p.request(); err == nil {
 						p.say(created)
 					}
-				}))
+				})
+				if name == "HTTP/2" {
+					config = ca.http2Only(t)
+					handle = speaks(heardAll(func(k *talk) { k.answer(201, `{"id":"B-1"}`) }))
+					if warmed {
+						handle = speaks(afterWarmth2(heardAll(func(k *talk) { k.answer(201, `{"id":"B-1"}`) })))
+					}
+				}
+				s := serve(t, config, handle)
 				c := carrier(t, trusting(ca.pool))
 				if warmed {
 					warm(t, c, s.url())

@@ -81,9 +81,16 @@ func (r *Runner) start(item onefold.DueItem) (started bool, wait time.Duration) 
 		return false, wait
 	}
 	go func() {
-		defer r.nudge()
-		defer r.slots.give(item, withdrawn)
-		r.carry(r.work, item, withdrawn.Load)
+		var err error
+		defer func() {
+			r.slots.give(item, withdrawn)
+			// A store that does not take a lease is asked again at the next scan, not
+			// at once and for ever.
+			if err == nil || onefold.CodeOf(err) != onefold.CodeStoreUnavailable {
+				r.nudge()
+			}
+		}()
+		err = r.carry(r.work, item, withdrawn.Load)
 	}()
 	return true, 0
 }

@@ -239,9 +239,9 @@ type poisonedBinding struct {
 	where string
 }
 
-func (p poisonous) Pinned(a *onefold.Admitted) (onefold.Binding, error) {
-	b, err := p.Contracts.Pinned(a)
-	if err == nil && a.Key == "poison" {
+func (p poisonous) Pinned(op *onefold.Operation) (onefold.Binding, error) {
+	b, err := p.Contracts.Pinned(op)
+	if err == nil && op.Key == "poison" {
 		return poisonedBinding{b, p.where}, nil
 	}
 	return b, err

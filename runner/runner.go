@@ -156,7 +156,7 @@ func (r *Runner) drain() {
 
 // watch hears of every operation that this process admits or changes.
 func (r *Runner) watch(op onefold.Operation, admitted bool) {
-	if op.IsBarred(onefold.BarWithdrawn) {
+	if op.IsBarred() {
 		r.slots.withdraw(op.ID)
 	}
 	if op.Lease == nil && !admitted {

@@ -62,7 +62,7 @@ func (r *Runner) ownUncarried(ctx context.Context, now time.Time, c onefold.Conn
 		if err != nil || op.State != onefold.Uncertain {
 			continue
 		}
-		binding, err := r.ledger.Contracts().Pinned(&op.Admitted)
+		binding, err := r.ledger.Contracts().Pinned(&op)
 		if err != nil {
 			continue
 		}

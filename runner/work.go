@@ -33,7 +33,8 @@ func (r *Runner) carries(c onefold.ConnectionRef) bool {
 }
 
 // carry leases one operation and carries it one step on. A refusal of the lease
-// is another worker's, a hold's or a decision's, and no news.
-func (r *Runner) carry(ctx context.Context, item onefold.DueItem, withdrawn func() bool) {
-	_ = r.worker.Carry(ctx, item.ID, withdrawn)
+// is another worker's, a hold's or a decision's, and no news; store_unavailable
+// is.
+func (r *Runner) carry(ctx context.Context, item onefold.DueItem, withdrawn func() bool) error {
+	return r.worker.Carry(ctx, item.ID, withdrawn)
 }

@@ -90,7 +90,7 @@ func notNil(b []byte) []byte {
 }
 
 // AllDocuments returns all documents in order of publication, connections in
-// their newest revision.
+// every revision.
 func (s *Store) AllDocuments(ctx context.Context) ([]onefold.Document, error) {
 	out, err := collect(ctx, s.readers, "document.all", func(row scanner) (d onefold.Document, err error) {
 		at := int64(0)

@@ -97,7 +97,7 @@ func connectionRevisions(t *testing.T, s *Subject) {
 	}
 	all, err := s.Store.AllDocuments(ctx)
 	noError(t, err)
-	if len(all) != 2 || all[0].Version != 3 || string(all[0].Canonical) != "a" || all[1].Workspace != "umbrella" {
+	if len(all) != 4 || all[1].Version != 2 || all[2].Version != 3 || string(all[2].Canonical) != "a" || all[3].Workspace != "umbrella" {
 		t.Errorf("the documents are %+v", all)
 	}
 }

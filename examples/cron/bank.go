@@ -24,8 +24,7 @@ type transfer struct {
 type bank struct {
 	mu      sync.Mutex
 	books   []transfer
-	asked   int
-	trouble map[int]error // by the number of the call
+	trouble map[string]error // by employee: what goes wrong, one time
 }
 
 var errLost = errors.New("bank: the connection broke")
@@ -38,8 +37,8 @@ func (b *bank) Pay(ctx context.Context, t transfer) (number string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", errDown
 	}
-	b.asked++
-	trouble := b.trouble[b.asked]
+	trouble := b.trouble[t.Employee]
+	delete(b.trouble, t.Employee)
 	if trouble != nil && !errors.Is(trouble, errLost) {
 		return "", trouble
 	}

@@ -63,7 +63,7 @@ func run(ctx context.Context, out io.Writer, folder string, every time.Duration)
 	}
 	defer func() { err = errors.Join(err, end()) }()
 
-	b := &bank{trouble: map[int]error{1: errLost, 2: errDown, 3: errRefused}}
+	b := &bank{trouble: map[string]error{"E-1": errLost, "E-2": errDown, "E-3": errRefused}}
 	payroll := []salary{{"E-1", "2100.00", "EUR"}, {"E-2", "1980.50", "EUR"}, {"E-3", "2400.00", "EUR"}, {"E-4", "1700.00", "EUR"}}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -119,8 +119,8 @@ func pay(ctx context.Context, ledger *onefold.Ledger, b *bank, month string, s s
 func steps(b *bank) onefold.Steps {
 	return onefold.Steps{
 		Write: func(ctx context.Context, c onefold.Call) (onefold.WriteReport, error) {
-			var s salary
-			if err := json.Unmarshal(c.Request, &s); err != nil {
+			s, ok := read(c)
+			if !ok {
 				return onefold.NotSent("the request cannot be read"), nil
 			}
 			number, err := b.Pay(ctx, transfer{Reference: c.Reference, Employee: s.Employee, Amount: s.Amount})
@@ -145,4 +145,10 @@ func steps(b *bank) onefold.Steps {
 			return report, err
 		},
 	}
+}
+
+// read reads the approved request.
+func read(c onefold.Call) (s salary, ok bool) {
+	ok = json.Unmarshal(c.Request, &s) == nil
+	return s, ok
 }

@@ -176,15 +176,15 @@ func outcome(op onefold.Operation) string {
 
 // steps are how onefold speaks to the ERP. Its client's panics are doubt, too.
 func steps(e *erp) onefold.Steps {
-	number := func(c onefold.Call) (string, error) {
-		var o order
-		err := json.Unmarshal(c.Request, &o)
-		return o.Order, err
+	number := func(c onefold.Call) (order string, ok bool) {
+		var o struct{ Order string }
+		ok = json.Unmarshal(c.Request, &o) == nil
+		return o.Order, ok
 	}
 	return onefold.Steps{
 		Write: func(ctx context.Context, c onefold.Call) (onefold.WriteReport, error) {
-			order, err := number(c)
-			if err != nil {
+			order, ok := number(c)
+			if !ok {
 				return onefold.NotSent("the request cannot be read"), nil
 			}
 			reference, err := e.Create(ctx, c.Identity, order)
@@ -197,9 +197,9 @@ func steps(e *erp) onefold.Steps {
 			return onefold.WriteReport{}, err
 		},
 		Lookup: func(ctx context.Context, c onefold.Call) (onefold.LookupReport, error) {
-			order, err := number(c)
-			if err != nil {
-				return onefold.LookupReport{}, err
+			order, ok := number(c)
+			if !ok {
+				return onefold.Inconclusive("the request cannot be read"), nil
 			}
 			reference, err := e.Find(ctx, c.Identity, order)
 			switch {

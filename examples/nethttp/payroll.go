@@ -65,7 +65,7 @@ func (p *payroll) steps() onefold.Steps {
 
 func (p *payroll) write(ctx context.Context, c onefold.Call) (onefold.WriteReport, error) {
 	slip := payslip{Reference: c.Reference}
-	if err := json.Unmarshal(c.Request, &slip); err != nil {
+	if read := json.Unmarshal(c.Request, &slip) == nil; !read {
 		return onefold.NotSent("the request cannot be read"), nil
 	}
 	number, err := p.Issue(ctx, slip)

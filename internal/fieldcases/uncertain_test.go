@@ -101,7 +101,7 @@ func TestC11ErrorPageShownAsProcessing(t *testing.T) {
 	if op.NewKeySafe() || !op.MaybeApplied || op.Doubt.Reason != onefold.DoubtServerError || op.Next != onefold.NextLookup || op.Due == nil {
 		t.Errorf("new key safe %v, doubt %+v, next %s at %v", op.NewKeySafe(), op.Doubt, op.Next, op.Due)
 	}
-	binding, err := r.Ledger.Contracts().Pinned(&op.Admitted)
+	binding, err := r.Ledger.Contracts().Pinned(&op)
 	if err != nil {
 		t.Fatal(err)
 	}

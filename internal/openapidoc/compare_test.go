@@ -152,7 +152,8 @@ func TestDifferencesAreFoundBothWays(t *testing.T) {
 }
 
 // Whatever is taken out of the document that is served is noticed: each route,
-// answer, parameter, member, word, and role, one by one.
+// answer, parameter, member and role, and of words the first and the last, one by
+// one.
 func TestNothingCanBeTakenOutUnnoticed(t *testing.T) {
 	t.Parallel()
 	document := api.OpenAPI("0")
@@ -185,6 +186,9 @@ func takeOut(node any, at string, without func(what string)) {
 	switch v := node.(type) {
 	case object:
 		for name, child := range v {
+			if len(name) == 3 && (name > "400" && name < "600") {
+				continue // the refusals of a route are all described alike: 400 stands for them
+			}
 			path := at + "/" + name
 			parent := at[strings.LastIndexByte(at, '/')+1:]
 			if _, named := child.(object); named && slices.Contains([]string{"paths", "responses", "properties", "content"}, parent) {

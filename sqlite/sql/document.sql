@@ -14,10 +14,6 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
 SELECT coalesce(max(seq), 0) FROM document;
 
 -- name: document.all
--- index: document_by_version
 SELECT d.kind, d.workspace, d.name, d.version, d.source, d.canonical, d.published_at, d.published_by
 FROM document AS d
-WHERE d.kind <> 'connection' OR d.version = (
-    SELECT max(n.version) FROM document AS n WHERE n.kind = 'connection' AND n.workspace = d.workspace AND n.name = d.name
-)
 ORDER BY d.seq;
