@@ -129,9 +129,12 @@ type Binding interface {
 	// clean (it may decide which rule matches).
 	Judge(op *Operation, request []byte, x *Exchange, clean bool) (Answer, Evidence)
 
-	// LookupRequest builds the look-up; ok is false where the contract has none.
+	// LookupRequest builds the look-up or, where the operation's next step is a
+	// poll and the contract has one that can be built, the poll; ok is false where
+	// the contract has neither.
 	LookupRequest(op *Operation, request []byte) (f Frozen, ok bool, err error)
-	// JudgeLookup says what a look-up's answer means.
+	// JudgeLookup says what the answer to LookupRequest's request means, for the
+	// same operation as it was then.
 	JudgeLookup(op *Operation, request []byte, x *Exchange) (LookupOutcome, Evidence)
 
 	// Route says where and how the binding's requests travel.

@@ -45,6 +45,10 @@ const (
 	EventAssigned EventKind = "assigned"
 	// EventEscalated: a review stayed open too long; a second person is named.
 	EventEscalated EventKind = "escalated"
+	// EventAgreedTimeOver: the time in which the target was to finish accepted
+	// work is over. It proves nothing about the effect; the wait becomes an
+	// incident (M16a) and the recovery plan goes on.
+	EventAgreedTimeOver EventKind = "agreed_time_over"
 	// EventRecovered: recovery after a restore (M29).
 	EventRecovered EventKind = "recovered"
 	// EventNoted: a note on the timeline that changes nothing (M22).
@@ -57,7 +61,7 @@ func EventKinds() []EventKind {
 		EventLeased, EventRenewed, EventHandedBack, EventLeaseExpired, EventBegun, EventAnswered,
 		EventLookedUp, EventObserved, EventAttemptClosed, EventReconsidered, EventCanceled,
 		EventDeadlinePassed, EventHoldPlaced, EventHoldDecided, EventRetryAsked, EventResolved,
-		EventAssigned, EventEscalated, EventRecovered,
+		EventAssigned, EventEscalated, EventAgreedTimeOver, EventRecovered,
 	}
 }
 
@@ -149,8 +153,8 @@ type Answer struct {
 	Attempt string
 	Token   int64
 	Outcome Outcome
-	// Reference is the target's reference of a confirmed effect; empty where it
-	// could not be read.
+	// Reference is the target's reference of a confirmed effect, or its name for
+	// accepted work; empty where it could not be read.
 	Reference string
 	// Differs tells that the answer's verify fields differ from the request (M15).
 	Differs []Mismatch
@@ -170,7 +174,8 @@ type Answer struct {
 	// Stored: the answer is of a class that the target stores (M11a).
 	Stored          bool
 	TargetRequestID string
-	// OwnIdentity: an OutcomeExists whose unique value is our derived identity.
+	// OwnIdentity: an OutcomeExists whose unique value may be our own derived
+	// identity or reference, so that a look-up can tell (M11b).
 	OwnIdentity bool
 }
 
@@ -184,6 +189,12 @@ const (
 	LookupInconclusive LookupResult = "inconclusive"
 	// LookupSeveral: several records under one identity.
 	LookupSeveral LookupResult = "several"
+	// LookupPending: a record of this operation on which the target is still at
+	// work. It proves no effect, and nothing may be sent beside it.
+	LookupPending LookupResult = "pending"
+	// LookupCandidates: records that evidence alone speaks for; a person picks
+	// (M14).
+	LookupCandidates LookupResult = "candidates"
 )
 
 // LookupOutcome is a look-up's outcome as its contract judged it.
@@ -201,7 +212,12 @@ type LookupOutcome struct {
 	FinallyFailed bool
 	// Polled: the look-up was a poll of accepted work.
 	Polled bool
-	Detail string
+	// OwnIdentity: the record carries the operation's own derived identity or
+	// reference (M11b).
+	OwnIdentity bool
+	// Candidates are what a person may pick from.
+	Candidates []Candidate
+	Detail     string
 }
 
 // Observation is evidence from elsewhere (M17–M21).

@@ -201,6 +201,9 @@ func (e *explanation) known() []string {
 		}
 		out = append(out, sent+".")
 	}
+	if a := op.Accepted; a != nil {
+		out = append(out, e.acceptedWords(a))
+	}
 	for _, b := range op.Barred {
 		out = append(out, barWords(b))
 	}

@@ -25,6 +25,9 @@ func (e *explanation) settling() []string {
 func (e *explanation) settlingDoubt() []string {
 	op, p := e.op, e.policy
 	var out []string
+	if op.AwaitedAsAgreed() {
+		out = append(out, "The target's word that it is done, or has failed.")
+	}
 	if slices.Contains(p.InDoubt, StepReplay) {
 		if denied := ReplayDenied(op, p, ConnectionStanding{Disabled: e.terms.Mode == ModeDisabled}, op.Scope, e.now); denied == "" {
 			out = append(out, "Sending the same request again, which the target recognises"+e.window()+".")
@@ -36,6 +39,18 @@ func (e *explanation) settlingDoubt() []string {
 		out = append(out, "A look-up that finds the record."+e.absence())
 	}
 	return append(out, "A person who finds out at the target and records it.")
+}
+
+// acceptedWords tells what the target took on, and until when it has time.
+func (e *explanation) acceptedWords(a *Acceptance) string {
+	work := "The target accepted it at " + clock(a.At)
+	if a.Reference != "" {
+		work += " and calls it " + a.Reference
+	}
+	if a.Over {
+		return work + "; the agreed time was over at " + clock(a.Until) + "."
+	}
+	return work + "; until " + clock(a.Until) + " that is as agreed."
 }
 
 func (e *explanation) window() string {
@@ -60,6 +75,13 @@ func (e *explanation) absence() string {
 	return " Finding nothing proves that there is no effect if the look-up begins after " + clock(from) + "."
 }
 
+func records(n int) string {
+	if n == 1 {
+		return "one record"
+	}
+	return fmt.Sprintf("%d records", n)
+}
+
 // next says what will happen, when, and who has to act.
 func (e *explanation) next() []string {
 	op := e.op
@@ -70,6 +92,9 @@ func (e *explanation) next() []string {
 	open := op.OpenReviews()
 	for i := range open {
 		out = append(out, fmt.Sprintf("%s has to look at it (review %s, %s, open since %s).", open[i].Owner, open[i].ID, open[i].Reason, clock(open[i].OpenedAt)))
+		if n := len(open[i].Candidates); n > 0 {
+			out = append(out, fmt.Sprintf("The review shows %s at the target that may be its effect.", records(n)))
+		}
 		if open[i].EscalatedAt != nil {
 			out = append(out, open[i].EscalateTo+" was told as well.")
 		}

@@ -263,7 +263,29 @@ func (s *step) endEffectExists() {
 
 func (s *step) endExistsElsewhere() {
 	s.openReview(ReviewExistsElsewhere, "the target says that a record with this identity exists, though nothing of ours can have made it")
+	if r := s.op.openReview(ReviewExistsElsewhere); s.reviewed && r != nil && s.ev.Answer.Reference != "" {
+		r.Candidates = []Candidate{{Reference: s.ev.Answer.Reference}}
+	}
 	s.endUncertain()
+}
+
+func (s *step) endAccepted() {
+	s.accept(s.ev.Answer.Reference)
+	s.endUncertain()
+}
+
+// accept notes work that the target took on for later and, where the contract
+// agrees on one, until when it should be done. The first word of it counts; a
+// name that comes later is added.
+func (s *step) accept(reference string) {
+	switch p := s.ev.Policy; {
+	case s.op.Accepted != nil && s.op.Accepted.Reference == "" && reference != "":
+		named := *s.op.Accepted
+		named.Reference = reference
+		s.op.Accepted = &named
+	case s.op.Accepted == nil && p != nil && p.PollWithin > 0:
+		s.op.Accepted = &Acceptance{Reference: reference, At: s.now, Until: s.now.Add(p.PollWithin)}
+	}
 }
 
 func (s *step) endConfirmed() {
@@ -363,13 +385,28 @@ func (s *step) lateRecord() {
 }
 
 // lateStays closes the attempt; an uncertain operation is planned anew, since
-// settle and processing count from the closing.
+// settle and processing count from the closing. That the target accepted it, or
+// knows it, is what the doubt is about from then on.
 func (s *step) lateStays() {
 	s.record(true)
-	if s.op.State == Uncertain {
-		s.replanKeepingDoubt()
+	if s.op.State != Uncertain {
+		return
 	}
+	if !s.effectBarred() {
+		switch s.ev.Answer.Outcome {
+		case OutcomeAccepted:
+			s.accept(s.ev.Answer.Reference)
+			s.doubtAnew(DoubtAccepted)
+		case OutcomeExists:
+			s.doubtAnew(DoubtExists)
+		case OutcomeConfirmed, OutcomeRejected, OutcomeNotApplied, OutcomeNotSent, OutcomeInProgress, OutcomeKeyConflict, OutcomeUnknown:
+		}
+	}
+	s.replanKeepingDoubt()
 }
+
+// effectBarred tells whether a bar stands that speaks of an effect.
+func (s *step) effectBarred() bool { return s.blocked() || s.op.IsBarred(BarEffectExists) }
 
 func (s *step) replanKeepingDoubt() {
 	lease := s.op.Lease

@@ -117,7 +117,11 @@ func TestExistsOnACleanAttemptIsSomebodyElses(t *testing.T) {
 		t.Errorf("reviews %v, doubt %v", l.op.OpenReviews(), l.op.Doubt)
 	}
 	l.policy.InDoubt = []RecoveryStep{StepLookup}
-	l.look(LookupOutcome{Result: LookupFound, Reference: ourRef}).is(Confirmed)
+	// A record that does not carry our own identity is somebody else's after all.
+	l.look(LookupOutcome{Result: LookupFound, Reference: otherRef}).is(Uncertain).owned(ReviewExistsElsewhere)
+	// One that does is the effect of an admission that this ledger lost, and so is
+	// older than this one's.
+	l.look(LookupOutcome{Result: LookupFound, Reference: ourRef, OwnIdentity: true, Predates: true}).is(Confirmed)
 	if l.op.Result.LearntFrom != LearntFromAdopted {
 		t.Errorf("learnt from %s", l.op.Result.LearntFrom)
 	}

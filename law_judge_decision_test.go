@@ -20,6 +20,13 @@ func judgeDecision(op *Operation, ev *Event, now time.Time) ruling {
 		return judgeRetry(op, ev, now)
 	case EventResolved:
 		return judgeResolved(op, ev, now)
+	case EventAgreedTimeOver:
+		if !awaited(op) || now.Before(op.Accepted.Until) {
+			return refused(CodeNotDue)
+		}
+		r := same(op)
+		r.due = free
+		return r
 	case EventRecovered:
 		if isOver(op.State) {
 			return refused(CodeAlreadySettled)

@@ -212,13 +212,26 @@ func judgeOwnAnswer(op *Operation, ev *Event, c claim, noEffect bool, now time.T
 
 func judgeLookup(op *Operation, ev *Event, now time.Time) ruling {
 	l := ev.Lookup
+	adopt, pending := saidToExist(op) && l.OwnIdentity, l.Result == LookupPending
+	older := l.Predates && !adopt
+	if !older && saidToExist(op) && !adopt && (l.Result == LookupFound || l.Result == LookupSeveral || pending) {
+		r := same(op)
+		r.due, r.lease, r.review = free, free, ReviewExistsElsewhere
+		return r
+	}
 	c := claim{
 		reference: l.Reference, differs: len(l.Differs) > 0, several: l.Result == LookupSeveral, from: LearntFromLookup,
-		effect: l.Result == LookupSeveral || l.Result == LookupFound && !l.Predates && !l.FinallyFailed,
+		effect: l.Result == LookupSeveral || l.Result == LookupFound && !older && !l.FinallyFailed,
 	}
 	c.confirms = c.effect && !c.several
-	if l.Polled {
+	switch {
+	case adopt:
+		c.from = LearntFromAdopted
+	case l.Polled:
 		c.from = LearntFromPoll
+	}
+	if pending && (op.State == Prepared || op.State == Attempting) {
+		c = claim{effect: true} // whatever comes of it, nothing is sent beside it
 	}
 	r, ok := judgeClaim(op, c)
 	if ok || op.State != Uncertain {
@@ -229,13 +242,17 @@ func judgeLookup(op *Operation, ev *Event, now time.Time) ruling {
 	proven := holds(op, l.Token) && l.Result == LookupAbsent && ev.Policy.AbsenceProves && unfinished(op) == 0 &&
 		!l.Began.Before(proofFrom(op, ev.Policy))
 	switch {
-	case l.Result == LookupFound && l.Predates:
+	case l.Result == LookupFound && older:
 		r.review = ReviewPredates
 	case l.Result == LookupFound && l.FinallyFailed && unfinished(op) == 0 && barred&(exists|multiple) == 0:
 		return rejectedFor(op, "failed_at_target")
 	case proven && barred.only(leaving|restored) && barred&leaving != 0:
 		r = over(op, Canceled)
 		r.bars &^= restored
+	case proven && barred.only(restored) && op.Doubt.Reason == DoubtExists:
+		r.review = ReviewExistsElsewhere
+	case l.Result == LookupCandidates:
+		r.review = ReviewEvidence
 	case proven && barred.only(restored):
 		r = prepareAgain(op, ev, ev.Policy.RetryBackoff.Wait(op.Retry.Spent-1, ev.Chance), now)
 		r.bars &^= restored

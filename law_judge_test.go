@@ -111,6 +111,17 @@ func unfinished(op *Operation) (n int) {
 	return n
 }
 
+// awaited: accepted by the target, in its agreed time as far as is known.
+func awaited(op *Operation) bool {
+	return op.State == Uncertain && op.Doubt != nil && op.Doubt.Reason == DoubtAccepted && op.Accepted != nil && !op.Accepted.Over
+}
+
+// saidToExist: the target says so, though no attempt can have made the record.
+func saidToExist(op *Operation) bool {
+	n := len(op.Attempts)
+	return op.State == Uncertain && op.Doubt != nil && op.Doubt.Reason == DoubtExists && n > 0 && cleanBut(op, op.Attempts[n-1].ID)
+}
+
 func attemptOf(op *Operation, id string) *Attempt {
 	for i := range op.Attempts {
 		if op.Attempts[i].ID == id {

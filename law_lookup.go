@@ -1,5 +1,7 @@
 package onefold
 
+import "slices"
+
 // Guards and actions of the rows in which a look-up, an event or delivered
 // evidence arrives, and an open attempt is closed.
 
@@ -11,11 +13,68 @@ func (s *step) foundEffect() bool {
 
 // foundOurs: a record that may be this operation's.
 func (s *step) foundOurs() bool {
-	return s.ev.Lookup.Result == LookupFound && !s.ev.Lookup.Predates && !s.ev.Lookup.FinallyFailed
+	return s.ev.Lookup.Result == LookupFound && !s.foundPredates() && !s.ev.Lookup.FinallyFailed
 }
 
+// foundPredates: a record that is older than the operation. One that carries our
+// own derived identity, and that the target named on a clean attempt, was made
+// for the same caller key by an admission that this ledger lost (I13a): that one
+// is adopted, however old.
 func (s *step) foundPredates() bool {
-	return s.ev.Lookup.Result == LookupFound && s.ev.Lookup.Predates
+	return s.ev.Lookup.Result == LookupFound && s.ev.Lookup.Predates && !s.adopting()
+}
+
+// existsClean: the target says that the record exists, though no attempt of this
+// operation can have made it (M11b).
+func (s *step) existsClean() bool {
+	exists := s.doubted == DoubtExists || s.op.Doubt != nil && s.op.Doubt.Reason == DoubtExists
+	n := len(s.op.Attempts)
+	return exists && n > 0 && s.op.Clean(s.op.Attempts[n-1].ID)
+}
+
+// adopting: that record carries our own derived identity or reference, so that
+// nobody else can have made it.
+func (s *step) adopting() bool { return s.existsClean() && s.ev.Lookup.OwnIdentity }
+
+// foundElsewhere: that record carries nothing of ours.
+func (s *step) foundElsewhere() bool {
+	switch s.ev.Lookup.Result {
+	case LookupFound, LookupSeveral, LookupPending:
+		return s.existsClean() && !s.ev.Lookup.OwnIdentity
+	case LookupAbsent, LookupInconclusive, LookupCandidates:
+	}
+	return false
+}
+
+func (s *step) foundPending() bool { return s.ev.Lookup.Result == LookupPending }
+
+// foundPendingNews: so far the doubt was about something less, or the work had no
+// name.
+func (s *step) foundPendingNews() bool {
+	if !s.foundPending() || s.effectBarred() {
+		return false
+	}
+	switch s.op.Doubt.Reason {
+	case DoubtExists:
+		return false
+	case DoubtAccepted:
+		return s.op.Accepted != nil && s.op.Accepted.Reference == "" && s.ev.Lookup.Reference != ""
+	default:
+		return true
+	}
+}
+
+// foundCandidates: evidence has something to show that the review does not show yet.
+func (s *step) foundCandidates() bool {
+	if s.ev.Lookup.Result != LookupCandidates {
+		return false
+	}
+	r := s.op.openReview(ReviewEvidence)
+	return r == nil || !slices.EqualFunc(r.Candidates, s.ev.Lookup.Candidates, sameCandidate)
+}
+
+func sameCandidate(a, b Candidate) bool {
+	return a.Reference == b.Reference && slices.Equal(a.Fields, b.Fields)
 }
 
 func (s *step) foundDiffers() bool { return s.foundOurs() && len(s.ev.Lookup.Differs) > 0 }
@@ -75,7 +134,7 @@ func (s *step) tellLookup() {
 func (s *step) foundConfirmed() {
 	s.tellLookup()
 	from := s.foundFrom()
-	if s.op.openReview(ReviewExistsElsewhere) == nil && s.doubted == DoubtExists && s.adopts() {
+	if s.adopting() {
 		from = LearntFromAdopted
 	}
 	s.confirm(s.ev.Lookup.Reference, from)
@@ -86,13 +145,6 @@ func (s *step) foundFrom() LearntFrom {
 		return LearntFromPoll
 	}
 	return LearntFromLookup
-}
-
-// adopts: no attempt of this operation can have made the record, but its unique
-// value is our own derived identity (M11b).
-func (s *step) adopts() bool {
-	n := len(s.op.Attempts)
-	return n > 0 && s.op.Clean(s.op.Attempts[n-1].ID)
 }
 
 // foundBar: a found record on a prepared operation that does not confirm.
@@ -110,7 +162,9 @@ func (s *step) afterLookup() {
 		s.replanKeepingDoubt()
 		return
 	}
-	s.op.Reconcile.Spent++
+	if !s.ev.Lookup.Polled {
+		s.op.Reconcile.Spent++
+	}
 	s.plan()
 }
 
@@ -121,6 +175,60 @@ func (s *step) foundReviewPredates() {
 	s.afterLookup()
 }
 
+// foundReviewElsewhere: the record is somebody else's; a person decides.
+func (s *step) foundReviewElsewhere() {
+	s.reviewElsewhere("the target says that a record with this identity exists, and the one found there carries nothing of this operation's")
+	s.afterLookup()
+}
+
+func (s *step) absentElsewhere() {
+	s.reviewElsewhere("the target says that a record with this identity exists, and there is none that carries this operation's")
+	s.afterLookup()
+}
+
+func (s *step) reviewElsewhere(detail string) {
+	s.openReview(ReviewExistsElsewhere, detail)
+	s.showCandidates(ReviewExistsElsewhere)
+}
+
+// showCandidates puts what a person may pick from into the open review.
+func (s *step) showCandidates(reason ReviewReason) {
+	if r := s.op.openReview(reason); r != nil && s.reviewed {
+		r.Candidates = s.ev.Lookup.Candidates
+	}
+}
+
+// absentExists: sending again would be answered as before.
+func (s *step) absentExists() bool {
+	return s.absentProven() && s.op.Doubt != nil && s.op.Doubt.Reason == DoubtExists
+}
+
+func (s *step) foundStillPending() {
+	s.accept(s.ev.Lookup.Reference)
+	s.doubtAnew(DoubtAccepted)
+	s.afterLookup()
+}
+
+// pendingOnPrepared: the target is at work on what was thought not to be there.
+// Whether it comes to an effect is open; whoever sends next may make a second one.
+func (s *step) pendingOnPrepared() {
+	s.tellLookup()
+	s.effectOnPrepared("", nil, false)
+}
+
+func (s *step) pendingBar() {
+	s.tellLookup()
+	s.bar(BarEffectExists)
+}
+
+// foundReviewCandidates shows a person what evidence alone speaks for (M14).
+func (s *step) foundReviewCandidates() {
+	s.openReview(ReviewEvidence, s.ev.Lookup.Detail)
+	r := s.op.openReview(ReviewEvidence)
+	r.Detail, r.Candidates = s.ev.Lookup.Detail, s.ev.Lookup.Candidates
+	s.afterLookup()
+}
+
 func (s *step) foundBarDiffers() {
 	s.barDiffers(s.ev.Lookup.Reference, s.ev.Lookup.Differs)
 	s.foundDoubt(DoubtDiffers)
@@ -128,6 +236,7 @@ func (s *step) foundBarDiffers() {
 
 func (s *step) foundBarSeveral() {
 	s.barMultiple(s.ev.Lookup.Reference)
+	s.showCandidates(ReviewMultipleEffects)
 	s.foundDoubt(DoubtMultipleEffects)
 }
 

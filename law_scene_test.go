@@ -47,6 +47,8 @@ type profile struct {
 	concurrent   bool   // the target serializes repeats
 	holds        []HoldReason
 	unscheduled  bool // nothing is due: a person has it
+	doubt        DoubtReason
+	awaited      time.Duration // until when, from dawn, the target has to finish what it accepted
 }
 
 func (s *scene) policy() *Policy {
@@ -62,6 +64,9 @@ func (s *scene) policy() *Policy {
 	}
 	if s.noReplay {
 		p.Window = time.Hour
+	}
+	if s.awaited != 0 {
+		p.PollEvery, p.PollWithin = time.Minute, 5*time.Hour
 	}
 	if s.lookedUp {
 		p.ReconcileWithin = time.Hour
@@ -175,6 +180,12 @@ func (s *scene) open(op *Operation) {
 	case Uncertain:
 		op.Doubt = &Doubt{Reason: DoubtNoAnswer, Since: *at(time.Hour)}
 		op.Reconcile = Budget{Spent: 1, Since: at(time.Hour)}
+		if s.doubt != "" {
+			op.Doubt.Reason = s.doubt
+		}
+		if s.doubt == DoubtAccepted && s.awaited != 0 {
+			op.Accepted = &Acceptance{At: *at(time.Hour), Until: *at(s.awaited)}
+		}
 	}
 	for i, reason := range s.holds {
 		id := fmt.Sprintf("rev_hold_%d", i)
@@ -230,7 +241,7 @@ func profiles(state State) []profile {
 		{lease: "live", spent: "count"},
 		{lease: "live", spent: "time", reject: true, absence: true},
 		{lease: "live", absence: true, noReplay: true, deadline: "past"},
-		{lease: "live", paused: true, concurrent: true, inconclusive: true},
+		{lease: "live", paused: true, concurrent: true, inconclusive: true, awaited: time.Hour},
 		{lease: "over", spent: "count", reject: true, contradicted: true, absence: true},
 	}
 	if state == Attempting {
@@ -240,6 +251,8 @@ func profiles(state State) []profile {
 	if state == Uncertain {
 		return append(
 			ps, profile{holds: []HoldReason{HoldApproval}, lease: "live"}, profile{unscheduled: true, contradicted: true},
+			profile{doubt: DoubtExists, lease: "live"}, profile{doubt: DoubtExists, lease: "live", spent: "count", absence: true},
+			profile{doubt: DoubtAccepted, awaited: 8 * time.Hour, lease: "live"}, profile{doubt: DoubtAccepted, awaited: 5 * time.Hour, inconclusive: true},
 			profile{lease: "live", noReplay: true, lookedUp: true}, profile{lease: "live", noReplay: true, lookedUp: true, contradicted: true},
 		)
 	}

@@ -113,6 +113,21 @@ var lookups = func() (list []LookupOutcome) {
 	}
 	// The last attempt that may have reached the target ended within the first
 	// hours; a look-up that began at dawn began too early for all of them.
+	list = append(
+		list, LookupOutcome{Result: LookupPending}, LookupOutcome{Result: LookupPending, Reference: ourRef},
+		LookupOutcome{Result: LookupCandidates, Detail: "one", Candidates: []Candidate{{Reference: otherRef}}},
+	)
+	for _, l := range []LookupOutcome{
+		{Result: LookupFound, Reference: ourRef},
+		{Result: LookupFound, Reference: ourRef, Predates: true},
+		{Result: LookupFound, Reference: otherRef, FinallyFailed: true},
+		{Result: LookupFound, Reference: ourRef, Differs: odd},
+		{Result: LookupSeveral, Reference: otherRef},
+		{Result: LookupPending, Reference: ourRef},
+	} {
+		l.OwnIdentity = true
+		list = append(list, l)
+	}
 	return append(
 		list, LookupOutcome{Result: LookupAbsent, Began: noon.Add(-time.Second)}, LookupOutcome{Result: LookupAbsent, Began: dawn},
 		LookupOutcome{Result: LookupInconclusive, Began: noon}, LookupOutcome{Result: LookupSeveral, Detail: "two"},
@@ -171,6 +186,7 @@ func decisionVariants(op *Operation, give giver) {
 	give(EventRetryAsked, nil)
 	give(EventRecovered, nil)
 	give(EventEscalated, nil)
+	give(EventAgreedTimeOver, nil)
 	for _, reason := range []HoldReason{HoldApproval, HoldRetryExhausted, HoldAmendment} {
 		give(EventHoldPlaced, func(e *Event) { e.Place = &Hold{Reason: reason} })
 		for _, proceed := range []bool{false, true} {

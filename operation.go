@@ -242,6 +242,9 @@ type Standing struct {
 	// FirstDispatched is when the identity was first dispatched: the target's
 	// window counts from it.
 	FirstDispatched *time.Time `json:"first_dispatched,omitempty"`
+	// Accepted is the work that the target took on for later; nil where it took
+	// on none that is still in doubt.
+	Accepted *Acceptance `json:"accepted,omitempty"`
 	// Retry and Reconcile are the budgets in use.
 	Retry     Budget `json:"retry,omitzero"`
 	Reconcile Budget `json:"reconcile,omitzero"`
@@ -262,6 +265,21 @@ type Standing struct {
 	// Version rises with each change of fact, not with leases or with look-ups
 	// that learn nothing.
 	Version int64 `json:"version"`
+}
+
+// Acceptance is work that a target took on for later, under a contract that
+// says how long that may take. It is made by the first word of it and replays do
+// not restart it.
+type Acceptance struct {
+	// Reference is the target's own name for the work, empty where it gave none.
+	Reference string    `json:"reference,omitempty"`
+	At        time.Time `json:"at"`
+	// Until is the end of the agreed time. Until then the wait is no incident.
+	Until time.Time `json:"until"`
+	// Over is set when the agreed time had passed without a result: from then on
+	// the operation counts as unresolved (M16a). It is set by the step that finds
+	// it out, see EventAgreedTimeOver.
+	Over bool `json:"over,omitempty"`
 }
 
 // Budget counts what was spent since the budget started. Paused time of the
@@ -338,9 +356,16 @@ func (o *Operation) KeyExpiresAt() *time.Time {
 }
 
 // Unresolved tells whether the operation counts against the cap of M16a: its
-// effect is unknown, and not merely because the target accepted it for later.
-func (s *Standing) Unresolved() bool {
-	return s.State == Uncertain && (s.Doubt == nil || s.Doubt.Reason != DoubtAccepted)
+// effect is unknown, and not merely because the target accepted it for later and
+// still has its agreed time.
+func (s *Standing) Unresolved() bool { return s.State == Uncertain && !s.AwaitedAsAgreed() }
+
+// AwaitedAsAgreed tells that the operation is uncertain only because the target
+// accepted it for later, and that the agreed time is not known to be over. That
+// is no incident: nobody is notified of it, and it does not count as unresolved
+// (M16a). Acceptance under a contract that agrees no time is not such a wait.
+func (s *Standing) AwaitedAsAgreed() bool {
+	return s.State == Uncertain && s.Doubt != nil && s.Doubt.Reason == DoubtAccepted && s.Accepted != nil && !s.Accepted.Over
 }
 
 // Clone returns a copy that shares nothing that the law changes.

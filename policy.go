@@ -46,6 +46,9 @@ const (
 	StepReplay   RecoveryStep = "replay"
 	StepLookup   RecoveryStep = "lookup"
 	StepOperator RecoveryStep = "operator"
+	// StepPoll is no word of in_doubt: it comes first in the plan of a contract
+	// that says how accepted work is asked for progress.
+	StepPoll RecoveryStep = "poll"
 )
 
 // Forever is the Window of a target that recognises an identity without end.
@@ -65,6 +68,11 @@ type Policy struct {
 	EscalateAfter    time.Duration // 0: nobody is named
 	EscalateTo       string
 	Owner            string // the connection's owner now
+
+	// PollEvery and PollWithin are how a target that accepts for later is asked for
+	// progress, and for how long that is agreed; zero where the contract agrees on
+	// nothing.
+	PollEvery, PollWithin time.Duration
 
 	// InDoubt is the contract's list, tried in order.
 	InDoubt []RecoveryStep

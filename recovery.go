@@ -7,16 +7,21 @@ import (
 
 // Step is what the plan says is next for an uncertain operation.
 type Step struct {
-	Action NextAction // replay, lookup or operator
+	Action NextAction // poll, replay, lookup or operator
 	At     time.Time
 	Why    string // for operator: what is not possible any more
 }
 
 // NextStep walks the contract's in_doubt list and gives the first step that is
 // possible now; a step that is not (window, bar, budget) gives way to the next.
+// Work that the target accepted is asked for progress until its agreed time is
+// over, before any of them.
 // A replay that only waits for an open attempt to be closed is waited for if
 // nothing but the operator would be left. Where nothing is left, the operator is.
 func NextStep(op *Operation, p *Policy, c ConnectionStanding, replayDenied string, chance uint64, now time.Time) Step {
+	if at, ok := pollAt(op, p, now); ok {
+		return Step{Action: NextPoll, At: at}
+	}
 	waiting := Step{}
 	why := "the contract names no further step"
 	for _, step := range p.InDoubt {
@@ -110,6 +115,19 @@ func replayAt(op *Operation, p *Policy, chance uint64, now time.Time) time.Time 
 	return at
 }
 
+// pollAt is when accepted work is next asked for progress; the last time is when
+// its agreed time is over. ok is false where there is nothing to wait for.
+func pollAt(op *Operation, p *Policy, now time.Time) (at time.Time, ok bool) {
+	if p.PollEvery <= 0 || !op.AwaitedAsAgreed() || !now.Before(op.Accepted.Until) {
+		return time.Time{}, false
+	}
+	at = now.Add(p.PollEvery)
+	if at.After(op.Accepted.Until) {
+		at = op.Accepted.Until
+	}
+	return at, true
+}
+
 // lookupAt is when the next look-up is due: after its back-off, but no later
 // than the first moment at which absence would be proof, and never beyond the
 // reconcile budget; ok is false once that is spent.
@@ -160,8 +178,8 @@ func openUntil(op *Operation, now time.Time) time.Time {
 
 // WakeAt is the next time at which housekeeping has to look at the operation,
 // whatever its state: a lease that expires, an open attempt that straggler
-// closes, a start deadline that passes, a review that is escalated. Nil if
-// there is none.
+// closes, a start deadline that passes, an agreed time that is over, a review
+// that is escalated. Nil if there is none.
 func (o *Operation) WakeAt() *time.Time {
 	var wake *time.Time
 	at := func(t *time.Time) {
@@ -180,6 +198,9 @@ func (o *Operation) WakeAt() *time.Time {
 	}
 	if !o.Settled() && !o.IsBarred(BarPastDeadline) {
 		at(o.StartDeadline)
+	}
+	if o.AwaitedAsAgreed() {
+		at(&o.Accepted.Until)
 	}
 	for i := range o.Reviews {
 		if r := &o.Reviews[i]; r.Status == ReviewOpen && r.EscalatedAt == nil {
@@ -266,7 +287,9 @@ func (s *step) plan() { s.planWithout("") }
 
 func (s *step) planWithout(replayDenied string) {
 	s.op.Lease = nil
-	if s.op.Reconcile.Since == nil {
+	s.noteAgreedTime()
+	// While a wait is as agreed there is nothing to reconcile yet.
+	if s.op.Reconcile.Since == nil && !s.op.AwaitedAsAgreed() {
 		at := s.now
 		s.op.Reconcile.Since, s.op.Reconcile.PausedFor = &at, s.ev.Connection.PausedFor
 	}
@@ -289,8 +312,27 @@ func (s *step) planWithout(replayDenied string) {
 		return
 	}
 	reason := ReviewOperatorOnly
-	if slices.Contains(s.ev.Policy.InDoubt, StepLookup) {
+	switch {
+	case s.existsClean():
+		reason = ReviewExistsElsewhere
+	case slices.Contains(s.ev.Policy.InDoubt, StepLookup):
 		reason = ReviewReconcileExhausted
 	}
 	s.openReview(reason, next.Why)
+}
+
+// noteAgreedTime makes a wait an incident once its agreed time is over: it counts
+// as unresolved (M16a), the outside is told, and the reconcile budget begins.
+func (s *step) noteAgreedTime() {
+	if s.agreedTimeNotOver() {
+		return
+	}
+	over := *s.op.Accepted
+	over.Over = true
+	s.op.Accepted, s.op.Reconcile, s.incident = &over, Budget{}, true
+}
+
+// agreedTimeNotOver: there is no wait whose agreed time has just passed.
+func (s *step) agreedTimeNotOver() bool {
+	return !s.op.AwaitedAsAgreed() || s.now.Before(s.op.Accepted.Until)
 }

@@ -52,6 +52,26 @@ type Review struct {
 	Justification string `json:"justification,omitempty"`
 	Evidence      string `json:"evidence,omitempty"` // what opened it
 	Detail        string `json:"detail,omitempty"`
+	// Candidates are records at the target from which the person may pick the one
+	// that is the operation's effect; a resolution names its reference (M14).
+	Candidates []Candidate `json:"candidates,omitempty"`
+}
+
+// MaxCandidates bounds the candidates of a review: more than a person compares.
+const MaxCandidates = 20
+
+// Candidate is one record at the target that may be the operation's effect.
+type Candidate struct {
+	// Reference is the target's own; empty where it could not be read, and then it
+	// cannot be picked.
+	Reference string           `json:"reference"`
+	Fields    []CandidateField `json:"fields,omitempty"`
+}
+
+// CandidateField is what a record shows at a JSON Pointer, as JSON text.
+type CandidateField struct {
+	Pointer string `json:"pointer"`
+	Value   string `json:"value"`
 }
 
 // OpenReviews returns the reviews that still need their owner.

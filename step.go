@@ -19,6 +19,8 @@ type step struct {
 	doubted DoubtReason
 	// reviewed tells that this step opened a review; it is the last one.
 	reviewed bool
+	// incident tells that in this step a wait stopped being as agreed.
+	incident bool
 }
 
 // whole tells whether the event has the payload that its kind needs.
@@ -48,7 +50,8 @@ func (ev *Event) whole() bool {
 		return ev.Resolution != nil
 	case EventAssigned:
 		return ev.Assignment != nil
-	case EventAdmitted, EventNoted, EventLeaseExpired, EventDeadlinePassed, EventRetryAsked, EventEscalated, EventRecovered:
+	case EventAdmitted, EventNoted, EventLeaseExpired, EventDeadlinePassed, EventRetryAsked, EventEscalated,
+		EventAgreedTimeOver, EventRecovered:
 	}
 	return true
 }
@@ -61,7 +64,7 @@ func (s *step) move(to State) {
 	if s.op.Doubt != nil {
 		s.doubted = s.op.Doubt.Reason
 	}
-	s.op.Lease, s.op.Due, s.op.Holds, s.op.Doubt = nil, nil, nil, nil
+	s.op.Lease, s.op.Due, s.op.Holds, s.op.Doubt, s.op.Accepted = nil, nil, nil, nil, nil
 	s.op.Next = NextNone
 	at := s.now
 	s.op.SettledAt = &at
@@ -78,8 +81,8 @@ func (s *step) settle(decision string) {
 // and word to the outside.
 func (s *step) finish() {
 	// A review that opens is a change of fact, whatever row it opens in: decisions
-	// are made against a version.
-	if !s.rule.Quiet || s.reviewed {
+	// are made against a version. So is an agreed time that is over.
+	if !s.rule.Quiet || s.reviewed || s.incident {
 		s.op.Version++
 		s.op.UpdatedAt = s.now
 	}
@@ -94,7 +97,9 @@ func (s *step) finish() {
 	if !s.rule.Silent {
 		s.effects = append(s.effects, Effect{Kind: EffectRecord, Entry: s.entry()})
 	}
-	if s.op.State != s.from {
+	// Ordinary acceptance is no incident: word of it goes out when its agreed time
+	// is over (section 4).
+	if (s.op.State != s.from || s.incident) && !s.op.AwaitedAsAgreed() {
 		s.notify("operation." + string(s.op.State))
 	}
 	if s.reviewed {
@@ -383,5 +388,8 @@ func (s *step) begin() {
 	s.op.Next = NextAttempt
 	if b.Kind == Replay {
 		s.op.Next = NextReplay
+		return
 	}
+	// What was accepted before is proven to have come to nothing.
+	s.op.Accepted = nil
 }

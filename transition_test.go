@@ -237,7 +237,8 @@ func compareReviews(op, got *Operation, ev *Event, want *ruling) (wrong []string
 		wrong = append(wrong, "one event opened two reviews of one id")
 	case len(opened) == 0 && want.review != "" && !known:
 		wrong = append(wrong, fmt.Sprintf("no review %s opened", want.review))
-	case len(opened) == 1 && opened[0].Reason == ReviewOperatorOnly, len(opened) == 1 && opened[0].Reason == ReviewReconcileExhausted:
+	case len(opened) == 1 && opened[0].Reason == ReviewOperatorOnly, len(opened) == 1 && opened[0].Reason == ReviewReconcileExhausted,
+		len(opened) == 1 && opened[0].Reason == ReviewExistsElsewhere && want.review == "" && saidToExist(got):
 		if got.Due != nil || got.State != Uncertain || len(op.OpenReviews()) > 0 {
 			wrong = append(wrong, fmt.Sprintf("review %s opened, though something is due or somebody has it", opened[0].Reason))
 		}
@@ -256,7 +257,7 @@ func facts(op *Operation) []any {
 	o := op.Clone()
 	return []any{
 		o.State, o.Barred, o.MaybeApplied, o.Contradicted, o.Holds, o.Reviews, o.Result, o.Rejection,
-		o.KeyReleased, o.Attempts, o.Doubt,
+		o.KeyReleased, o.Attempts, o.Doubt, o.Accepted,
 	}
 }
 
@@ -300,8 +301,9 @@ func compareTraces(op, got *Operation, ev *Event, want *ruling, effects []Effect
 	if (released == 1) != want.released || got.KeyReleased != want.released {
 		wrong = append(wrong, "the claim was released, or was not")
 	}
-	if got.State != op.State && !told["operation."+string(got.State)] {
-		wrong = append(wrong, "nobody is told of the new state")
+	// Ordinary acceptance is told of when its agreed time is over, not before.
+	if news := got.State != op.State || awaited(op) && !awaited(got) && got.Accepted != nil && got.Accepted.Over; news && !awaited(got) != told["operation."+string(got.State)] {
+		wrong = append(wrong, "of the new state somebody is told too early, or nobody at all")
 	}
 	if got.Contradicted && !op.Contradicted && !told["operation.contradicted"] {
 		wrong = append(wrong, "nobody is told of the contradiction")

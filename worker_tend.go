@@ -50,6 +50,9 @@ func overdueEvents(op *Operation, now time.Time) []Event {
 	if !op.Settled() && past(op.StartDeadline) && !op.IsBarred(BarPastDeadline) {
 		events = append(events, Event{Kind: EventDeadlinePassed})
 	}
+	if op.AwaitedAsAgreed() && !op.Accepted.Until.After(now) {
+		events = append(events, Event{Kind: EventAgreedTimeOver})
+	}
 	for i := range op.Reviews {
 		if rev := &op.Reviews[i]; rev.Status == ReviewOpen && rev.EscalatedAt == nil && past(rev.EscalateAt) {
 			events = append(events, Event{Kind: EventEscalated})

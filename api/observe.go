@@ -236,7 +236,22 @@ type reviewView struct {
 	Justification *string              `json:"justification"`
 	Evidence      *string              `json:"evidence" doc:"What opened it."`
 	Detail        string               `json:"detail"`
+	Candidates    []candidateView      `json:"candidates" doc:"Records at the target from which a resolution may name one."`
 	Operation     operationView        `json:"operation"`
+}
+
+// candidateView is a record at the target that may be the operation's effect.
+type candidateView struct {
+	Reference string                   `json:"reference" doc:"The target's own; empty where it could not be read."`
+	Fields    []onefold.CandidateField `json:"fields" doc:"What the record shows, by JSON Pointer; values are JSON text."`
+}
+
+func viewCandidates(list []onefold.Candidate) []candidateView {
+	out := make([]candidateView, len(list))
+	for i, c := range list {
+		out[i] = candidateView{c.Reference, append([]onefold.CandidateField{}, c.Fields...)}
+	}
+	return out
 }
 
 func (s *Server) listReviews(c *call) (*reply, error) {
@@ -272,7 +287,7 @@ func (s *Server) listReviews(c *call) (*reply, error) {
 			EscalateAt: utc(r.EscalateAt), EscalateTo: optional(r.EscalateTo), EscalatedAt: utc(r.EscalatedAt),
 			ResolvedAt: utc(r.ResolvedAt), ResolvedBy: r.ResolvedBy, Decision: optional(r.Decision),
 			Justification: optional(r.Justification), Evidence: optional(r.Evidence), Detail: r.Detail,
-			Operation: viewOperation(&found[i].Operation),
+			Candidates: viewCandidates(r.Candidates), Operation: viewOperation(&found[i].Operation),
 		}
 	}
 	return answerJSON(pageView[reviewView]{items, c.next(next)}), nil

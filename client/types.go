@@ -241,7 +241,9 @@ type Review struct {
 	Justification *string              `json:"justification"`
 	Evidence      *string              `json:"evidence"`
 	Detail        string               `json:"detail"`
-	Operation     Operation            `json:"operation"`
+	// Candidates are records at the target from which a resolution may name one.
+	Candidates []onefold.Candidate `json:"candidates"`
+	Operation  Operation           `json:"operation"`
 }
 
 // Connection is a connection with its running state.

@@ -139,6 +139,7 @@ func (a *agreement) replayWords() string {
 
 func (a *agreement) lookup() {
 	a.begin("lookup", "Look-up")
+	a.accepted()
 	if len(a.op.Lookups) == 0 {
 		a.say("This contract has no look-up: the target cannot be asked whether an effect exists.",
 			fmt.Sprintf("An attempt whose worker went silent counts as open for %s (straggler).", span(a.policy.Straggler)))
@@ -166,10 +167,46 @@ func (a *agreement) lookup() {
 	rows = append(rows, []string{"Straggler: when an attempt whose worker went silent is closed", span(a.policy.Straggler) + " after its lease ran out, unless its worker reports or is known to be gone"})
 	a.table([]string{"Times", "Here"}, rows...)
 	a.say(a.absenceProves())
+	if a.op.States != nil {
+		a.statesTable("State of a record that is found", a.op.States)
+	}
+	if slices.ContainsFunc(a.op.Lookups, func(l Lookup) bool { return l.By == LookupByEvidence }) {
+		a.say("A look-up by evidence confirms nothing by itself: the records that it finds are candidates in a review, and a person picks.")
+	}
 	a.list(
 		"A look-up has no effect and may be repeated. Forbidden, not understood, incomplete, an error: each of these is inconclusive, never absence.",
 		"One record that matches and agrees with the request confirms the operation. One that differs, one that is older than the operation, or several records go to a person.",
 	)
+}
+
+// accepted says how work that the target takes on for later is waited for.
+func (a *agreement) accepted() {
+	work := a.op.Accepted
+	if work == nil {
+		return
+	}
+	a.table([]string{"Work that the target accepts for later", "Here"},
+		[]string{"Asked for progress", code(work.Poll.Method+" "+work.Poll.Path) + ", every " + span(work.Every)},
+		[]string{"Agreed time", span(work.Within) + " from the acceptance: until then it is no incident, counts as nothing unresolved, and no other step is taken"},
+		[]string{"After that", "it counts as unresolved, the further steps of the recovery plan are taken, and their time begins"},
+	)
+	if work.States != a.op.States {
+		a.statesTable("State of accepted work", work.States)
+	}
+}
+
+func (a *agreement) statesTable(title string, s *States) {
+	row := func(values []string, words string) []string {
+		return []string{code(s.Field) + " is " + orList(codes(values)), words}
+	}
+	rows := [][]string{row(texts(s.Effect), "the effect exists")}
+	if len(s.Pending) > 0 {
+		rows = append(rows, row(texts(s.Pending), "the target is still at work on it"))
+	}
+	if len(s.NoEffect) > 0 {
+		rows = append(rows, row(texts(s.NoEffect), "it finally failed: rejected, where no attempt is open and no effect is known"))
+	}
+	a.table([]string{title, "What it means"}, append(rows, []string{"any other", "nothing is proved"})...)
 }
 
 func recordsWords(l *Lookup) string {
@@ -192,6 +229,8 @@ func locatorWords(l *Locator) string {
 func absentWords(l *Lookup) string {
 	var ways []string
 	switch {
+	case l.By == LookupByEvidence:
+		return "never: what evidence does not find may exist all the same"
 	case l.Records == nil:
 	case l.Complete != nil && l.Complete.Always:
 		ways = append(ways, "status 200, and no record matches")
@@ -228,6 +267,10 @@ func (a *agreement) answers() {
 	for i := range a.op.Responses {
 		r := &a.op.Responses[i]
 		rows[i] = []string{strconv.Itoa(i + 1), code(r.Name), whenWords(r.When), outcomeWords(r)}
+	}
+	if work := a.op.Accepted; work != nil && work.When != nil {
+		r := Response{Name: "accepted", When: *work.When, Outcome: OutcomeAccepted}
+		rows = append(rows, []string{strconv.Itoa(len(rows) + 1), code(r.Name), whenWords(r.When), outcomeWords(&r)})
 	}
 	if len(rows) > 0 {
 		a.table([]string{"No", "Rule", "When", "What it means"}, rows...)
@@ -266,6 +309,9 @@ func whenWords(w When) string {
 	if w.Clean != nil {
 		parts = append(parts, map[bool]string{true: "the attempt is clean", false: "the attempt is not clean"}[*w.Clean])
 	}
+	if w.Cel != "" {
+		parts = append(parts, "the expression "+code(w.Cel)+" is true (where it cannot be evaluated the answer is in doubt, and no later rule is asked)")
+	}
 	if len(parts) == 0 {
 		return "any answer"
 	}
@@ -295,6 +341,10 @@ func outcomeWords(r *Response) string {
 		parts = append(parts, "this attempt had no effect: tried again after a wait")
 	case OutcomeInProgress:
 		parts = append(parts, "still being worked on: waited out, never sent again at once")
+	case OutcomeAccepted:
+		parts = append(parts, "accepted for later: no effect yet, and asked for progress")
+	case OutcomeExists:
+		parts = append(parts, "such a record exists: looked up. Where nothing of ours can have made it, it is adopted only if it carries our own derived identity and agrees; otherwise a person decides")
 	case OutcomeKeyConflict:
 		parts = append(parts, "the target knows the identity from another request: nothing is sent again, and a person decides")
 	case OutcomeUnknown:

@@ -24,6 +24,7 @@ func agreementSamples() []sample {
 		{"detectable", "payments.send", "house-bank"},
 		{"none", "notes.post", "pager"},
 		{"go", "payslips.issue", "payroll"},
+		{"accepted", "payments.transfer", "acme-settling"},
 	}
 }
 

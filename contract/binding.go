@@ -227,16 +227,16 @@ func (b *binding) approved(op *onefold.Operation, request []byte) *materials {
 // Judge says what an answer to a write means.
 func (b *binding) Judge(op *onefold.Operation, request []byte, x *onefold.Exchange, clean bool) (onefold.Answer, onefold.Evidence) {
 	m := b.materials(op, nil)
-	if len(b.program.verify) > 0 {
+	if len(b.program.verify) > 0 || b.program.expressions {
 		m = b.approved(op, request)
 	}
 	return b.program.judge(m, x, clean)
 }
 
-// LookupRequest builds the look-up whose turn it is; ok is false where the
-// contract has none.
+// LookupRequest builds the look-up whose turn it is, or the poll where a poll is
+// next; ok is false where the contract has neither.
 func (b *binding) LookupRequest(op *onefold.Operation, request []byte) (f onefold.Frozen, ok bool, err error) {
-	if len(b.program.lookups) == 0 {
+	if len(b.program.lookups) == 0 && b.program.poll == nil {
 		return onefold.Frozen{}, false, nil
 	}
 	v, err := parseApproved(request)

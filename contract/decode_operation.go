@@ -51,6 +51,11 @@ func fillOperation(entry string, v *identity.Value) TargetOperation {
 	for i, lookup := range get(v, "lookup").Items() {
 		op.Lookups = append(op.Lookups, fillLookup(op.Pointer+"/lookup/"+itoa(i), lookup, op.Write.Timeout))
 	}
+	op.States = fillStates(op.Pointer+"/states", get(v, "states"))
+	op.Accepted = fillAccepted(op.Pointer+"/accepted", get(v, "accepted"), op.Write.Timeout, op.States)
+	if op.States == nil && op.Accepted != nil {
+		op.States = op.Accepted.States
+	}
 	for _, step := range textsOf(get(v, "in_doubt")) {
 		op.InDoubt = append(op.InDoubt, onefold.RecoveryStep(step))
 	}
@@ -175,7 +180,37 @@ func fillWhen(v *identity.Value) When {
 		is := clean.Bool()
 		w.Clean = &is
 	}
+	w.Cel = textOf(v, "cel")
 	return w
+}
+
+func fillStates(at string, v *identity.Value) *States {
+	if v == nil {
+		return nil
+	}
+	return &States{
+		Pointer: at, Field: textOf(v, "field"), Effect: manyOf(get(v, "effect")),
+		Pending: manyOf(get(v, "pending")), NoEffect: manyOf(get(v, "no_effect")),
+	}
+}
+
+func fillAccepted(at string, v *identity.Value, timeout time.Duration, states *States) *Accepted {
+	if v == nil {
+		return nil
+	}
+	a := &Accepted{Pointer: at, Reference: fillLocator(get(v, "reference")), States: fillStates(at+"/states", get(v, "states"))}
+	if when := get(v, "when"); when != nil {
+		w := fillWhen(when)
+		a.When = &w
+	}
+	if a.States == nil {
+		a.States = states
+	}
+	poll := get(v, "poll")
+	a.Every, a.Within = durationOr(poll, "every", 0), durationOr(poll, "within", 0)
+	a.Poll = fillLookup(at+"/poll", poll, timeout)
+	a.Poll.By, a.Poll.Method = lookupByPoll, textOr(poll, "method", "GET")
+	return a
 }
 
 func fillResponse(at string, v *identity.Value) Response {

@@ -28,15 +28,14 @@ func targetShape() *objectShape {
 
 // operationShape is one entry under operations.
 func operationShape() *objectShape {
-	unset := laterShape{same: []*identity.Value{identity.NewNull()}}
 	o := object(
 		need("write", writeShape(), "The request that has the effect."),
 		need("identity", identityShape(), "What the target does with the request identity."),
 		need("responses", listShape{of: responseShape()}, "What answers mean; the first rule that matches wins."),
-		may("accepted", unset, "Asynchronous targets; not supported by this release."),
+		may("accepted", orNull(acceptedShape()), "How a target that takes work on for later is waited for."),
 		may("verify", orNull(checksShape()), "What an answer or a found record must agree with (M15)."),
 		may("lookup", orNull(listShape{of: lookupShape()}), "How to find out; tried in order."),
-		may("states", unset, "States of found records; not supported by this release."),
+		may("states", orNull(statesShape()), "What a found record says about itself; those of accepted where they are left out."),
 		may("settle", documentedAs(durationShape{words: []string{"unbounded"}}), "How long a finished effect may stay invisible."),
 		may("processing", documentedAs(durationShape{words: []string{"unbounded"}}), "How long the target may still work on a request whose connection is gone; the write's time-out by default."),
 		may("absence", documentedAs(words(string(AbsenceAuthoritative), string(AbsenceInconclusive))), "What an absent record proves."),
@@ -50,12 +49,13 @@ func operationShape() *objectShape {
 			doc: "What happens in doubt, tried in order.",
 		},
 		may("reference_format", orNull(formatShape()), "The shape of $operation/reference; a UUID by default."),
-		may("events", unset, "Events from the target; not supported by this release."),
+		may("events", laterShape{same: []*identity.Value{identity.NewNull()}}, "Events from the target; not supported by this release."),
 	)
 	return o.with(func(c *checker, at string, v *identity.Value) {
 		checkSibling(c, at, v, o)
 		checkConcurrentRule(c, at, v)
 		checkLookupGroup(c, at, v)
+		checkAccepted(c, at, v)
 	})
 }
 
@@ -145,7 +145,7 @@ func whenMembers() []member {
 		may("header", mapShape{name: headerName, values: oneOrMore(sentence), min: 1}, "Header to value or list of values."),
 		may("json", mapShape{name: jsonPointer, values: values, min: 1}, "JSON Pointer into the body to value or list of values."),
 		may("clean", boolShape{}, "Whether every other attempt is proven without effect."),
-		may("cel", laterShape{same: []*identity.Value{identity.NewNull()}}, "An expression; not supported by this release."),
+		may("cel", orNull(textShape{what: "an expression", max: maxExpression}), "A CEL expression over response.status, response.headers, response.json, request and clean; an error in it means no match and uncertain."),
 	}
 }
 
@@ -166,11 +166,10 @@ func responseShape() *objectShape {
 		need("outcome", wordShape{
 			words: []string{
 				string(OutcomeConfirmed), string(OutcomeRejected), string(OutcomeNotApplied), string(OutcomeInProgress),
-				string(OutcomeKeyConflict), string(OutcomeUnknown),
+				string(OutcomeAccepted), string(OutcomeExists), string(OutcomeKeyConflict), string(OutcomeUnknown),
 			},
-			later: []string{"accepted", "exists"},
 		}, "What it says about its attempt (M13)."),
-		may("reference", locatorShape(), "Where the target's own reference stands."),
+		may("reference", locatorShape(), "Where the target's own reference stands; of accepted work, its name for it."),
 		may("code", locatorShape(), "Where the refusal's code stands."),
 		may("retry_after", object(need("header", headerName, "The header that says it.")), "When to come back."),
 		may("pause", words("connection"), "The connection is paused."),
@@ -182,7 +181,7 @@ func checksShape() shape { return mapShape{name: jsonPointer, values: template()
 
 func lookupShape() *objectShape {
 	return object(
-		need("by", wordShape{words: []string{string(LookupByIdentity), string(LookupByReference)}, later: []string{"evidence"}}, "What the look-up asks for."),
+		need("by", words(string(LookupByIdentity), string(LookupByReference), string(LookupByEvidence)), "What the look-up asks for; one by evidence finds candidates for a person (M14)."),
 		need("method", words("GET", "POST"), "The HTTP method."),
 		need("path", pathTemplateText, "Path and query; {operation/reference} interpolates."),
 		may("headers", orNull(mapShape{name: headerName, values: headerTemplateText}), "Header fields."),

@@ -27,6 +27,9 @@ const (
 	maxVersion  = 999_999_999
 	maxAttempts = 1000
 	maxLimit    = 1_000_000
+	// maxExpression is the longest expression, in characters: a condition on an
+	// answer that needs more is a case for several rules.
+	maxExpression = 2000
 )
 
 // Shapes of single values that several tables use.

@@ -136,14 +136,16 @@ func carried(op *TargetOperation) bool {
 	if op.Identity.Kind != IdentityKey || op.Identity.Carrier != nil {
 		return true
 	}
+	return carries(op, "identity") || carries(op, "reference")
+}
+
+// writtenTexts lists all that may refer to something in a write.
+func writtenTexts(op *TargetOperation) []string {
 	texts := []string{op.Write.Path}
 	for _, h := range slices.Concat(op.Write.Headers, op.Identity.Companions) {
 		texts = append(texts, h.Value)
 	}
-	texts = append(texts, allTexts(op.Write.Body)...)
-	return slices.ContainsFunc(texts, func(s string) bool {
-		return strings.Contains(s, "operation/identity") || strings.Contains(s, "operation/reference")
-	})
+	return append(texts, allTexts(op.Write.Body)...)
 }
 
 // allTexts lists the strings of a tree.
@@ -217,10 +219,17 @@ func provesAbsence(op *TargetOperation) (bool, string) {
 	case !proves:
 		return false, "the times that an effect may take are undocumented or have no bound"
 	}
+	evidence := 0
 	for i := range op.Lookups {
-		if op.Lookups[i].Complete != nil || len(op.Lookups[i].Absent) > 0 {
+		switch l := &op.Lookups[i]; {
+		case l.By == LookupByEvidence:
+			evidence++
+		case l.Complete != nil || len(l.Absent) > 0:
 			return true, ""
 		}
+	}
+	if evidence > 0 && evidence == len(op.Lookups) {
+		return false, "a look-up by evidence finds candidates for a person (M14)"
 	}
 	return false, "nothing tells whether an answer is the whole answer"
 }
@@ -247,5 +256,8 @@ func (c *Capability) Policy(op *TargetOperation, conn *Connection, d Deployment)
 	}
 	at := op.Identity.Concurrent
 	p.ConcurrentSafe = at.Known() && (at.Value.Rule != "" || at.Value.Does == ConcurrentBlocks)
+	if op.Accepted != nil {
+		p.PollEvery, p.PollWithin = op.Accepted.Every, op.Accepted.Within
+	}
 	return p
 }

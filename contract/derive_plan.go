@@ -2,17 +2,22 @@ package contract
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/identity"
 )
 
 // recoveryPlan says what happens after doubt, step by step.
 func recoveryPlan(op *TargetOperation, p onefold.Policy) []PlanStep {
 	var plan []PlanStep
-	ways := false
+	ways := op.Accepted != nil
+	if ways {
+		plan = append(plan, pollStep(op, p))
+	}
 	for _, step := range op.InDoubt {
 		if step == onefold.StepOperator {
 			break // what is named behind a person is never reached
@@ -24,11 +29,37 @@ func recoveryPlan(op *TargetOperation, p onefold.Policy) []PlanStep {
 		case onefold.StepLookup:
 			s := lookupStep(op, p)
 			plan, ways = append(plan, s), ways || s.Possible
-		case onefold.StepOperator:
+		case onefold.StepOperator, onefold.StepPoll:
 		}
 	}
 	// A person is always last, so that nothing is left without one (M16).
 	return append(plan, operatorStep(p, ways))
+}
+
+func pollStep(op *TargetOperation, p onefold.Policy) PlanStep {
+	s := PlanStep{Step: onefold.StepPoll, Possible: true, Until: p.PollWithin}
+	states := op.Accepted.States
+	s.Text = fmt.Sprintf("Where the target accepts it for later, ask for progress every %s (%s %s), for %s: until then that is no incident. %s in %s confirms it%s; whatever else it says is waited out. After that the other steps are taken, and their time begins.",
+		formatDuration(p.PollEvery), op.Accepted.Poll.Method, op.Accepted.Poll.Path, formatDuration(p.PollWithin),
+		orList(texts(states.Effect)), states.Field, failing(states))
+	return s
+}
+
+// failing says which states settle a failure.
+func failing(s *States) string {
+	if len(s.NoEffect) == 0 {
+		return ""
+	}
+	return ", " + orList(texts(s.NoEffect)) + " rejects it"
+}
+
+// texts are values as JSON text.
+func texts(values []*identity.Value) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = shortJSON(v)
+	}
+	return out
 }
 
 func replayStep(op *TargetOperation, p onefold.Policy) PlanStep {
@@ -92,14 +123,7 @@ func lookupStep(op *TargetOperation, p onefold.Policy) PlanStep {
 	for i := range op.Lookups {
 		by = append(by, lookupName(op, &op.Lookups[i]))
 	}
-	finding := "a record that is found confirms the operation"
-	if len(op.Verify) > 0 {
-		var checks []string
-		for _, c := range op.Verify {
-			checks = append(checks, c.Pointer)
-		}
-		finding = "a record that is found confirms the operation if it agrees in " + andList(checks)
-	}
+	finding := findingText(op)
 	absence := "absence proves nothing"
 	if proves, _ := provesAbsence(op); proves && p.AbsenceProves {
 		s.After = p.Settle + p.Processing
@@ -111,12 +135,42 @@ func lookupStep(op *TargetOperation, p onefold.Policy) PlanStep {
 	return s
 }
 
+// findingText says what comes of a record that is found.
+func findingText(op *TargetOperation) string {
+	evidence := func(l Lookup) bool { return l.By == LookupByEvidence }
+	text := "a record that is found"
+	if !slices.ContainsFunc(op.Lookups, func(l Lookup) bool { return !evidence(l) }) {
+		return "records that are found are candidates for a person, and confirm nothing"
+	}
+	if s := op.States; s != nil {
+		text += " with " + orList(texts(s.Effect)) + " in " + s.Field
+	}
+	text += " confirms the operation"
+	if len(op.Verify) > 0 {
+		var checks []string
+		for _, c := range op.Verify {
+			checks = append(checks, c.Pointer)
+		}
+		text += " if it agrees in " + andList(checks)
+	}
+	if s := op.States; s != nil {
+		text += failing(s)
+	}
+	if slices.ContainsFunc(op.Lookups, evidence) {
+		text += ", but one found by evidence is a candidate for a person"
+	}
+	return text
+}
+
 func operatorStep(p onefold.Policy, ways bool) PlanStep {
 	s := PlanStep{Step: onefold.StepOperator, Possible: true, Until: onefold.Forever}
 	when := "at once"
 	if ways {
 		s.After = p.ReconcileWithin
 		when = "when no other step is left, at the latest " + formatDuration(p.ReconcileWithin) + " after the first doubt"
+		if p.PollWithin > 0 {
+			when += ", which accepted work is not before its " + formatDuration(p.PollWithin) + " are over"
+		}
 	}
 	s.Text = fmt.Sprintf("A review for %s opens %s.", p.Owner, when)
 	if p.EscalateAfter > 0 {

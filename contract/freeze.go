@@ -93,16 +93,12 @@ func frozenDigest(f *onefold.Frozen) string {
 // a dry run can show it to the caller. It holds no value.
 func mappingError(err error) error {
 	fault := onefold.Fault{Rule: "mapping", Detail: err.Error()}
-	var ref *reference
 	if missing, ok := errors.AsType[*missingError](err); ok {
-		ref = missing.ref
-		fault.Detail = "the target's contract needs " + ref.String() + ", which is absent"
+		fault.Pointer = missing.place
+		fault.Detail = "the target's contract needs " + missing.ref.String() + ", which is absent"
 	}
 	if unfit, ok := errors.AsType[*unfitError](err); ok {
-		ref = unfit.ref
-	}
-	if ref != nil && ref.root == rootRequest {
-		fault.Pointer = "/request" + ref.pointer
+		fault.Pointer = unfit.place
 	}
 	return &onefold.Error{
 		Code:    onefold.CodeRequestInvalid,

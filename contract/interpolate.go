@@ -91,14 +91,14 @@ func (t *text) render(dst []byte, m *materials, escape escaping) (out []byte, pr
 			if p.ref.optional {
 				return dst, false, nil
 			}
-			return dst, false, &missingError{p.ref}
+			return dst, false, m.missing(p.ref)
 		}
 		value, ok := scalarText(v)
 		if !ok {
-			return dst, false, &unfitError{p.ref, "has no text: it is " + article(v.Kind())}
+			return dst, false, m.unfit(p.ref, "has no text: it is "+article(v.Kind()))
 		}
 		if dst, err = escape(dst, value); err != nil {
-			return dst, false, &unfitError{p.ref, err.Error()}
+			return dst, false, m.unfit(p.ref, err.Error())
 		}
 	}
 	return dst, true, nil
@@ -131,7 +131,11 @@ func article(k identity.Kind) string {
 }
 
 // missingError says that a reference names something that is not there.
-type missingError struct{ ref *reference }
+type missingError struct {
+	ref *reference
+	// place is a pointer that begins with /request, empty for other references.
+	place string
+}
 
 // Error names the reference; it holds no value.
 func (e *missingError) Error() string { return "$" + e.ref.String() + " is absent" }
@@ -139,6 +143,7 @@ func (e *missingError) Error() string { return "$" + e.ref.String() + " is absen
 // unfitError says that a referred value cannot stand where the template puts it.
 type unfitError struct {
 	ref    *reference
+	place  string // as in missingError
 	detail string
 }
 

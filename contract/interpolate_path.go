@@ -152,10 +152,10 @@ func (p *pathTemplate) render(dst []byte, m *materials) ([]byte, error) {
 			continue
 		}
 		if !present {
-			return dst, &missingError{ref}
+			return dst, m.missing(ref)
 		}
 		if done := string(dst[start:]); done == "" || done == "." || done == ".." {
-			return dst, &unfitError{ref, errSegment.Error()}
+			return dst, m.unfit(ref, errSegment.Error())
 		}
 	}
 	sep := byte('?')
@@ -235,9 +235,9 @@ func (h *headerTemplate) render(m *materials) (value string, present bool, err e
 	if ref := h.text.reference(); ref != nil {
 		switch {
 		case len(out) == 0 || out[0] == ' ' || out[len(out)-1] == ' ':
-			return "", false, &unfitError{ref, errEdge.Error()}
+			return "", false, m.unfit(ref, errEdge.Error())
 		case len(out) > maxHeader:
-			return "", false, &unfitError{ref, errTooLong.Error()}
+			return "", false, m.unfit(ref, errTooLong.Error())
 		}
 	}
 	return string(out), true, nil

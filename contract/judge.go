@@ -35,7 +35,7 @@ func (p *program) judge(m *materials, x *onefold.Exchange, clean bool) (onefold.
 	}
 	ev.Kind = onefold.EvidenceResponse
 	a := readAnswer(x)
-	r, blocked := p.match(a, clean)
+	r, blocked := p.match(a, m, clean)
 	var ans onefold.Answer
 	switch {
 	case x.NotSent:
@@ -51,12 +51,15 @@ func (p *program) judge(m *materials, x *onefold.Exchange, clean bool) (onefold.
 			Outcome: onefold.OutcomeUnknown, Doubt: doubtOf(a), EffectExists: a.success(),
 			Detail: fmt.Sprintf("status %d with %s; rule %q may have matched", x.Status, a.reading, blocked.Name),
 		}
+		if a.reading != bodyCut && a.reading != bodyStrange {
+			ans.Detail = fmt.Sprintf("status %d with %s; the expression of rule %q could not be evaluated", x.Status, a.reading, blocked.Name)
+		}
 	default:
 		ans = byStatus(a, clean)
 	}
-	if a.success() && a.reading == bodyCut && ans.Outcome != onefold.OutcomeConfirmed {
+	if a.success() && a.reading == bodyCut && ans.Outcome != onefold.OutcomeConfirmed && ans.Outcome != onefold.OutcomeAccepted {
 		// A success whose body was cut off: the effect exists, whatever a rule on
-		// the status alone makes of it.
+		// the status alone makes of it, unless it says that there is none yet.
 		ans = onefold.Answer{
 			Outcome: onefold.OutcomeUnknown, Doubt: onefold.DoubtUnreadable, EffectExists: true,
 			Detail: fmt.Sprintf("status %d, the body was cut off", x.Status),
@@ -91,10 +94,11 @@ func finish(ans *onefold.Answer, ev onefold.Evidence, clean bool) (onefold.Answe
 }
 
 // match finds the first rule that holds. Where an earlier rule may have held,
-// had the body been readable, that rule is returned as blocked instead.
-func (p *program) match(a *answer, clean bool) (r, blocked *rule) {
+// had the body been readable or its expression not failed, that rule is returned
+// as blocked instead: a later rule must not speak for it.
+func (p *program) match(a *answer, m *materials, clean bool) (r, blocked *rule) {
 	for i := range p.rules {
-		switch p.rules[i].when.holds(a, clean) {
+		switch p.rules[i].when.holds(a, m, clean) {
 		case yes:
 			return &p.rules[i], nil
 		case unclear:
@@ -121,6 +125,12 @@ func (p *program) byRule(r *rule, m *materials, a *answer, ev *onefold.Evidence)
 		ans.Code = r.refusal(a)
 	case OutcomeInProgress:
 		ans.Doubt = onefold.DoubtInProgress
+	case OutcomeAccepted:
+		ans.Doubt = onefold.DoubtAccepted
+		ans.Reference = p.named(r, a)
+	case OutcomeExists:
+		ans.Doubt, ans.OwnIdentity = onefold.DoubtExists, p.own
+		ans.Reference = p.named(r, a)
 	case OutcomeKeyConflict:
 		ans.Doubt = onefold.DoubtKeyConflict
 	case OutcomeNotApplied:
@@ -131,6 +141,22 @@ func (p *program) byRule(r *rule, m *materials, a *answer, ev *onefold.Evidence)
 		ans.Outcome, ans.Doubt, ans.EffectExists = onefold.OutcomeUnknown, onefold.DoubtInternal, a.success()
 	}
 	return ans
+}
+
+// named is the target's name for accepted work, or for the record that it says
+// exists; empty where it cannot be read.
+func (p *program) named(r *rule, a *answer) string {
+	at := r.reference
+	if at == nil && r.Outcome == OutcomeAccepted {
+		at = p.accepted
+	}
+	if a.reading == bodyCut {
+		return ""
+	}
+	if name, ok := at.read(a, a.body); ok {
+		return name
+	}
+	return ""
 }
 
 // confirm reads the reference and holds the answer against the request (M15). A
@@ -208,6 +234,8 @@ func (p *program) stores(status int, outcome onefold.Outcome) bool {
 		return false
 	case outcome == onefold.OutcomeNotApplied || outcome == onefold.OutcomeInProgress:
 		return false
+	case outcome == onefold.OutcomeExists:
+		return true // said once, it is said again
 	case !p.op.Identity.Stores.Known():
 		return true
 	}

@@ -28,6 +28,8 @@ type answer struct {
 	x       *onefold.Exchange
 	reading reading
 	body    *identity.Value // nil unless bodyJSON
+	// cel is the answer as expressions see it, made when the first one asks.
+	cel map[string]any
 }
 
 // readAnswer reads the body strictly: duplicate members, invalid UTF-8 or too
@@ -95,7 +97,8 @@ type rule struct {
 // condition is a compiled When.
 type condition struct {
 	When
-	json []jsonCondition
+	json       []jsonCondition
+	expression *expression // nil for none
 }
 
 type jsonCondition struct {
@@ -117,13 +120,20 @@ func (c *operationCompiler) condition(w When, at string) condition {
 	for _, j := range w.JSON {
 		out.json = append(out.json, jsonCondition{c.pointer(j.Pointer, identity.JoinPointer(at+"/json", j.Pointer)), j.Values})
 	}
+	if w.Cel != "" {
+		expression, detail := compileExpression(w.Cel)
+		if detail != "" {
+			c.fault(at+"/cel", detail, "it may use response.status, response.headers, response.json, request and clean, and must be true or false")
+		}
+		out.expression = expression
+	}
 	return out
 }
 
 // holds says whether a condition holds for an answer. It is unclear where all
 // that can be seen holds and the rest would stand in a body that could not be
-// read: a cut 409 may be any of the contract's 409s.
-func (c *condition) holds(a *answer, clean bool) truth {
+// read (a cut 409 may be any of the contract's 409s), or an expression failed.
+func (c *condition) holds(a *answer, m *materials, clean bool) truth {
 	if c.Clean != nil && *c.Clean != clean {
 		return no
 	}
@@ -143,6 +153,9 @@ func (c *condition) holds(a *answer, clean bool) truth {
 		if !ok || !equalsAny(v, c.json[i].values) {
 			return no
 		}
+	}
+	if c.expression != nil {
+		return c.expression.holds(a, m, clean)
 	}
 	return yes
 }

@@ -368,7 +368,7 @@ func TestConditionsAreAllNeeded(t *testing.T) {
 	} {
 		k := operationCompiler{}
 		condition := k.condition(c.when, "/when")
-		if got := condition.holds(readAnswer(c.x), c.clean); (got == yes) != c.want || got == unclear {
+		if got := condition.holds(readAnswer(c.x), nil, c.clean); (got == yes) != c.want || got == unclear {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

@@ -66,23 +66,29 @@ func (v *verified) hint() string {
 }
 
 // shortJSON is a value as JSON text, cut to a length that a review can show.
-func shortJSON(v *identity.Value) string {
+func shortJSON(v *identity.Value) string { return short(v, maxMismatchText) }
+
+func short(v *identity.Value, longest int) string {
 	text := string(v.AppendJSON(nil))
-	if len(text) <= maxMismatchText {
+	if len(text) <= longest {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxMismatchText], "") + "…"
+	return strings.ToValidUTF8(text[:longest], "") + "…"
 }
 
 // agree compares an approved value with one that a target shows. Numbers are
 // equal by value, also where one side, or both, are strings that hold a plain
-// decimal: targets return "1250.00" as 1250 and "1250.0". Everything else is
-// equal as JSON. It is unclear, not no, where the two may still be the same
+// decimal: targets return "1250.00" as 1250 and "1250.0". Arrays agree element by
+// element; objects where every approved member does, since a target's record
+// shows more than it was sent. Everything else is equal as JSON. It is unclear, not no, where the two may still be the same
 // thing in another spelling: a number against digits that are no number by
 // grammar (007), a text in other case or with spaces around it.
 func agree(approved, found *identity.Value) truth {
 	if identity.EqualJSON(approved, found) {
 		return yes
+	}
+	if approved.Kind() == found.Kind() && (approved.Kind() == identity.Array || approved.Kind() == identity.Object) {
+		return agreeWithin(approved, found)
 	}
 	a, aScalar := spelling(approved)
 	b, bScalar := spelling(found)
@@ -104,6 +110,42 @@ func agree(approved, found *identity.Value) truth {
 		return unclear
 	}
 	return no
+}
+
+// agreeWithin compares arrays or objects.
+func agreeWithin(approved, found *identity.Value) truth {
+	result := yes
+	one := func(a, b *identity.Value) bool {
+		switch agree(a, b) {
+		case no:
+			result = no
+		case unclear:
+			result = unclear
+		case yes:
+		}
+		return result != no
+	}
+	if approved.Kind() == identity.Array {
+		if approved.Len() != found.Len() {
+			return no
+		}
+		for i, item := range approved.Items() {
+			if !one(item, found.Index(i)) {
+				break
+			}
+		}
+		return result
+	}
+	for _, m := range approved.Members() {
+		v, ok := found.Get(m.Name)
+		if !ok && m.Value.Kind() == identity.Null {
+			continue
+		}
+		if !ok || !one(m.Value, v) {
+			return no
+		}
+	}
+	return result
 }
 
 // spelling is the text of a string or number.

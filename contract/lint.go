@@ -228,13 +228,17 @@ func (l *linter) isNew(d *Document) bool {
 // keyFits tells a key retention that is shorter than everything that may happen
 // under the key, with the sum. It says whether it told a fault.
 func (l *linter) keyFits(c, at *Document, pointer string, of *Capability, op *TargetOperation) bool {
-	settle, processing, timeout := time.Duration(0), time.Duration(0), time.Duration(0)
+	settle, processing, timeout, agreed := time.Duration(0), time.Duration(0), time.Duration(0), time.Duration(0)
+	accepted := ""
 	if op != nil {
 		settle, processing, _ = absenceTerms(op)
 		timeout = op.Write.Timeout
+		if op.Accepted != nil {
+			agreed, accepted = op.Accepted.Within, " + accepted "+formatDuration(op.Accepted.Within)
+		}
 	}
 	straggler := max(l.set.Deployment.withDefaults().Straggler, timeout)
-	sum := of.Retry.Within + of.Reconcile.Within + settle + processing + straggler
+	sum := of.Retry.Within + agreed + of.Reconcile.Within + settle + processing + straggler
 	if of.Retention.Key >= sum {
 		return false
 	}
@@ -242,8 +246,8 @@ func (l *linter) keyFits(c, at *Document, pointer string, of *Capability, op *Ta
 	if at != c {
 		whose = "keys of " + handle(c)
 	}
-	l.fault(at, pointer, fmt.Sprintf("%s are kept for %s, but retry %s + reconcile %s + settle %s + processing %s + straggler %s = %s (I27)",
-		whose, formatDuration(of.Retention.Key), formatDuration(of.Retry.Within), formatDuration(of.Reconcile.Within), formatDuration(settle),
+	l.fault(at, pointer, fmt.Sprintf("%s are kept for %s, but retry %s%s + reconcile %s + settle %s + processing %s + straggler %s = %s (I27)",
+		whose, formatDuration(of.Retention.Key), formatDuration(of.Retry.Within), accepted, formatDuration(of.Reconcile.Within), formatDuration(settle),
 		formatDuration(processing), formatDuration(straggler), formatDuration(sum)), "keep keys for at least "+formatDuration(sum))
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/identity"
@@ -18,6 +19,7 @@ func (l *linter) operation(d *Document, op *TargetOperation) {
 		l.refusal(d, op, &op.Responses[i])
 	}
 	l.absence(d, op)
+	l.evidence(d, op)
 	l.format(d, op.Pointer+"/identity/format", op.Identity.Format)
 	l.format(d, op.Pointer+"/reference_format", op.ReferenceFormat)
 	l.operationWarnings(d, op)
@@ -117,6 +119,30 @@ func (l *linter) absence(d *Document, op *TargetOperation) {
 	}
 	judge("settle", op.Settle.Known(), op.Settle.Value == onefold.Forever)
 	judge("processing", op.Processing.Known(), op.Processing.Value == onefold.Forever)
+}
+
+// evidence refuses a look-up that is called one by identity or reference and
+// goes by what the business shows: it would confirm without a complete business
+// identity (M14). A value of the request counts where the target itself keeps it
+// unique.
+func (l *linter) evidence(d *Document, op *TargetOperation) {
+	switch op.Identity.Kind {
+	case IdentityUniqueReference, IdentityClientAssignedID, IdentityCreateOnly, IdentityUpsert:
+		return
+	case IdentityKey, IdentityNone, IdentityPossibleResendFlag:
+	}
+	for i := range op.Lookups {
+		look := &op.Lookups[i]
+		own := slices.ContainsFunc(look.Match, func(c Check) bool {
+			return slices.ContainsFunc(allTexts(c.Value), func(s string) bool { return strings.Contains(s, "operation/") })
+		})
+		if look.By == LookupByEvidence || own || len(look.Match) == 0 {
+			continue
+		}
+		l.fault(d, look.Pointer, fmt.Sprintf(
+			"a look-up by %s that matches nothing of the operation's own goes by evidence, and would confirm without a complete business identity (M14)", look.By),
+			"write by: evidence, so that a person picks, or match $operation/reference or $operation/identity")
+	}
 }
 
 // format refuses a format that no derived value fits, or that leaves too few

@@ -28,6 +28,7 @@ const (
 // lookup is a compiled look-up.
 type lookup struct {
 	*Lookup
+	states    *states // nil: every record is an effect
 	message   message
 	records   []string // nil with Records nil: the body is the record
 	complete  *locator
@@ -35,11 +36,15 @@ type lookup struct {
 	reference *locator
 	created   []string
 	absent    []condition
+	// own is the derived value of the operation, identity or reference, that a
+	// matching record carries; empty where it need carry none.
+	own string
 }
 
-func (c *operationCompiler) lookup(l *Lookup) lookup {
+func (c *operationCompiler) lookup(l *Lookup, s *States) lookup {
 	out := lookup{
 		Lookup:    l,
+		states:    c.states(s),
 		message:   c.message(l.Pointer, l.Method, l.Path, l.Headers, l.Body),
 		match:     c.checks(l.Match, l.Pointer+"/match"),
 		reference: c.locator(l.Reference, l.Pointer+"/reference"),
@@ -56,6 +61,13 @@ func (c *operationCompiler) lookup(l *Lookup) lookup {
 	for i := range l.Absent {
 		out.absent = append(out.absent, c.condition(l.Absent[i], fmt.Sprintf("%s/absent/%d", l.Pointer, i)))
 	}
+	for i := range out.match {
+		for _, member := range []string{"identity", "reference"} {
+			if n := out.match[i].value; n != nil && l.By != LookupByEvidence && n.isOperationValue(member) {
+				out.own = member
+			}
+		}
+	}
 	return out
 }
 
@@ -65,7 +77,15 @@ func (c *operationCompiler) lookup(l *Lookup) lookup {
 // cannot be rendered for this request gives way to the next. The choice depends
 // on the operation and the request alone, so that an answer is judged by the
 // look-up that was sent.
+//
+// Where a poll is next it is the poll, unless that cannot be rendered: a target
+// that never named the work that it accepted can still be looked at.
 func (p *program) pick(m *materials) (l *lookup, f onefold.Frozen, err error) {
+	if p.poll != nil && (m.op.Next == onefold.NextPoll || len(p.lookups) == 0) {
+		if f, err = p.poll.message.freeze(m, p.poll.Timeout); err == nil {
+			return p.poll, f, nil
+		}
+	}
 	for i := range p.lookups {
 		turn := (m.op.Reconcile.Spent%len(p.lookups) + i + len(p.lookups)) % len(p.lookups)
 		l = &p.lookups[turn]
@@ -82,6 +102,9 @@ func (p *program) pick(m *materials) (l *lookup, f onefold.Frozen, err error) {
 func (p *program) judgeLookup(l *lookup, m *materials, x *onefold.Exchange) (onefold.LookupOutcome, onefold.Evidence) {
 	ev := x.Evidence
 	ev.Kind, ev.Status, ev.Asserts = onefold.EvidenceLookup, x.Status, onefold.AssertsNothing
+	if l != nil && l.By == lookupByPoll {
+		ev.Kind = onefold.EvidencePoll
+	}
 	out := onefold.LookupOutcome{Result: onefold.LookupInconclusive}
 	switch {
 	case l == nil:
@@ -98,19 +121,30 @@ func (p *program) judgeLookup(l *lookup, m *materials, x *onefold.Exchange) (one
 // read judges a look-up that was answered.
 func (p *program) read(l *lookup, m *materials, a *answer, out *onefold.LookupOutcome, ev *onefold.Evidence) {
 	seen := l.search(m, a)
+	out.OwnIdentity = l.own != "" && len(seen.matching) > 0
 	switch {
+	case l.By == LookupByEvidence:
+		p.candidates(l, m, a, seen, out)
+		return
 	case len(seen.matching) == 1 && !seen.fuzzy:
 		p.found(l, m, a, seen.matching[0], out, ev)
 		return
 	case len(seen.matching) > 1:
 		out.Result = onefold.LookupSeveral
 		out.Detail = fmt.Sprintf("%d different records match: %s", len(seen.matching), l.names(a, seen.matching))
+		out.Candidates = p.shown(l, a, seen.matching)
 		ev.Asserts = onefold.AssertsEffect
+		return
+	case l.By == lookupByPoll:
+		// Whether the work is known at all is a look-up's to say: a poll proves no absence.
+		if out.Detail = seen.why; out.Detail == "" {
+			out.Detail = "the answer does not show the accepted work"
+		}
 		return
 	}
 	for i := range l.absent {
 		// A body that was cut off is trouble on the way, not the target's word.
-		if l.absent[i].Clean == nil && a.reading != bodyCut && len(seen.matching) == 0 && !seen.fuzzy && l.absent[i].holds(a, false) == yes {
+		if l.absent[i].Clean == nil && a.reading != bodyCut && len(seen.matching) == 0 && !seen.fuzzy && l.absent[i].holds(a, m, false) == yes {
 			out.Result = onefold.LookupAbsent
 			out.Detail = fmt.Sprintf("status %d says that there is none", a.x.Status)
 			p.absence(ev)
@@ -138,8 +172,13 @@ func (p *program) absence(ev *onefold.Evidence) {
 
 // found judges the one record that matches.
 func (p *program) found(l *lookup, m *materials, a *answer, record *identity.Value, out *onefold.LookupOutcome, ev *onefold.Evidence) {
+	out.Candidates = p.shown(l, a, []*identity.Value{record})
+	if is, text := l.states.sort(record); is != stateEffect {
+		p.noEffectYet(l, m, a, record, sorted{is, text}, out, ev)
+		return
+	}
 	ev.Asserts = onefold.AssertsEffect
-	reference, ok := l.reference.read(a, record)
+	reference, ok := l.named(m, a, record)
 	if !ok {
 		out.Detail = "a record matches, but its reference cannot be read"
 		return
@@ -156,11 +195,7 @@ func (p *program) found(l *lookup, m *materials, a *answer, record *identity.Val
 		return
 	}
 	ev.OccurredAt = &at
-	tolerance := createdTolerance
-	if date {
-		tolerance = createdDateTolerance
-	}
-	out.Predates = at.Before(dayOr(m.op.CreatedAt, date).Add(-tolerance))
+	out.Predates = older(at, date, m.op.CreatedAt)
 }
 
 // dayOr is a time, or the beginning of its day (UTC).
@@ -199,7 +234,11 @@ func (l *lookup) search(m *materials, a *answer) search {
 		return s
 	}
 	for _, record := range candidates {
-		switch l.matches(record, wanted) {
+		truth := l.matches(record, wanted)
+		if truth == unclear && l.By == LookupByEvidence {
+			truth = yes // a person sees the spelling
+		}
+		switch truth {
 		case yes:
 			s.add(l, a, record)
 		case unclear:
@@ -259,7 +298,7 @@ func (l *lookup) wanted(m *materials) (values []*identity.Value, why string) {
 		}
 		values = append(values, v)
 	}
-	if len(values) == 0 {
+	if len(values) == 0 && l.By != lookupByPoll {
 		return nil, "the contract's match names nothing"
 	}
 	return values, ""
@@ -268,6 +307,9 @@ func (l *lookup) wanted(m *materials) (values []*identity.Value, why string) {
 // matches says whether a record shows every wanted value.
 func (l *lookup) matches(record *identity.Value, wanted []*identity.Value) truth {
 	result := yes
+	if len(l.match) == 0 && record.Kind() != identity.Object {
+		return no
+	}
 	for i := range l.match {
 		v, ok := walk(record, l.match[i].tokens)
 		if !ok {

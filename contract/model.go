@@ -142,8 +142,13 @@ type TargetOperation struct {
 	Write     Write
 	Identity  TargetIdentity
 	Responses []Response // first match wins
+	Accepted  *Accepted  // nil where the target takes nothing on for later
 	Verify    []Check    // M15
 	Lookups   []Lookup   // tried in order
+	// States sort the records that look-ups find; nil where every found record is
+	// an effect. Where the document has none, those of Accepted count: a record on
+	// which the target is still at work must not pass for an effect.
+	States *States
 
 	// Settle is how long a finished effect may stay invisible; onefold.Forever is
 	// `unbounded`.
@@ -325,12 +330,14 @@ func (m StatusMatch) Matches(status int) bool {
 // Outcome is what a response rule says.
 type Outcome string
 
-// The outcomes that this release supports.
+// The outcomes.
 const (
 	OutcomeConfirmed   Outcome = "confirmed"
 	OutcomeRejected    Outcome = "rejected"
 	OutcomeNotApplied  Outcome = "not_applied"
 	OutcomeInProgress  Outcome = "in_progress"
+	OutcomeAccepted    Outcome = "accepted"
+	OutcomeExists      Outcome = "exists"
 	OutcomeKeyConflict Outcome = "key_conflict"
 	OutcomeUnknown     Outcome = "unknown"
 )
@@ -365,6 +372,36 @@ type When struct {
 	Headers []HeaderMatch
 	JSON    []JSONMatch
 	Clean   *bool
+	// Cel is an expression over response, request and clean; empty for none.
+	Cel string
+}
+
+// Accepted is how a target that takes work on for later is waited for.
+type Accepted struct {
+	Pointer string // into the document
+	// When is the answer that means it, asked after all response rules; nil where
+	// only a rule with the outcome accepted says so.
+	When *When
+	// Reference is where the target's name for the work stands; a poll refers to it
+	// as $accepted/reference. Nil where it gives none.
+	Reference *Locator
+	// Poll asks for progress: every Every, until Within after the acceptance.
+	Poll          Lookup
+	Every, Within time.Duration
+	// States sort the answers of polls; the operation's own where the document has
+	// none here. Never nil.
+	States *States
+}
+
+// States sort a record by what it says about itself. What no list names proves
+// nothing.
+type States struct {
+	Pointer string // into the document
+	// Field is a JSON Pointer inside the record.
+	Field string
+	// Effect: the effect exists. Pending: the target is still at work. NoEffect: it
+	// finally failed, and no effect exists.
+	Effect, Pending, NoEffect []*identity.Value
 }
 
 // HeaderMatch wants a header to have one of the values, compared exactly.
@@ -394,6 +431,11 @@ type LookupBy string
 const (
 	LookupByIdentity  LookupBy = "identity"
 	LookupByReference LookupBy = "reference"
+	// LookupByEvidence finds candidates by what the business shows; it never
+	// confirms by itself (M14).
+	LookupByEvidence LookupBy = "evidence"
+	// lookupByPoll is a poll of accepted work.
+	lookupByPoll LookupBy = "poll"
 )
 
 // Lookup is one way of finding out.

@@ -20,10 +20,16 @@ import (
 //   - {request/…} and the like, without $, inside a string is replaced by the
 //     value's text, escaped as the place needs it. An absent optional one leaves
 //     the whole string out;
+//   - {each: $request/lines, as: line, do: {…}} is the array of what do stands for,
+//     once for each element of the array that each refers to; within do, $line is
+//     the element and $line/… what lies below. It nests; each may then refer to an
+//     outer element. An element whose do is an absent optional reference is left
+//     out. Any object of a tree that has the member each with a reference, or do
+//     beside it, is one of these;
 //   - $$ at the beginning of a string is a plain $; {{ and }} are plain braces.
 //
-// There is nothing else: no condition, no loop, no expression. A frozen request
-// is the approved request, rearranged.
+// There is nothing else: no condition, no expression. A frozen request is the
+// approved request, rearranged.
 
 // templatePlace is where a template stands; it decides what is allowed and how
 // values are escaped.
@@ -44,12 +50,17 @@ const (
 	rootOperation  root = "operation"
 	rootConnection root = "connection"
 	rootAmended    root = "amended"
+	// rootAccepted is what the target called the work that it accepted; only a poll
+	// can refer to it.
+	rootAccepted root = "accepted"
 )
 
 // reference is one compiled reference.
 type reference struct {
-	root   root
+	root   root     // of an element: the name that the loop gives it
 	tokens []string // below the root, unescaped
+	// loop is the depth of the loop whose element is meant, from 1; 0 where none is.
+	loop int
 	// pointer is the same as text, for messages.
 	pointer  string
 	optional bool
@@ -63,11 +74,30 @@ type materials struct {
 	request    *identity.Value
 	op         *onefold.Operation
 	connection *Connection
+	// elements are those of the loops that are under way, the outermost first;
+	// steps counts how often any loop went round, see maxSteps.
+	elements []element
+	steps    int
+}
+
+// element is one element of an array that a loop goes through.
+type element struct {
+	value *identity.Value
+	// pointer is where it stands in the request, empty where it is not from there.
+	pointer string
 }
 
 // resolve returns the referred value; ok is false where it is absent.
 func (m *materials) resolve(r *reference) (v *identity.Value, ok bool) {
+	if r.loop > 0 {
+		return walk(m.elements[r.loop-1].value, r.tokens)
+	}
 	switch r.root {
+	case rootAccepted:
+		if m.op.Accepted == nil || m.op.Accepted.Reference == "" {
+			return nil, false
+		}
+		return identity.NewString(m.op.Accepted.Reference), true
 	case rootRequest:
 		return walk(m.request, r.tokens)
 	case rootOperation:
@@ -90,6 +120,24 @@ func (m *materials) resolve(r *reference) (v *identity.Value, ok bool) {
 	case rootAmended:
 	}
 	return nil, false
+}
+
+// place is where a referred value stands, or would stand, in the request; empty
+// for what is not from there.
+func (m *materials) place(r *reference) string {
+	switch {
+	case r.loop > 0 && m.elements[r.loop-1].pointer != "":
+		return m.elements[r.loop-1].pointer + r.pointer
+	case r.loop == 0 && r.root == rootRequest:
+		return "/request" + r.pointer
+	}
+	return ""
+}
+
+func (m *materials) missing(r *reference) error { return &missingError{r, m.place(r)} }
+
+func (m *materials) unfit(r *reference, detail string) error {
+	return &unfitError{r, m.place(r), detail}
 }
 
 // walk follows unescaped pointer tokens from a value; a nil value is absent.
@@ -159,6 +207,11 @@ func parseReference(text string) (r *reference, detail string, unsupported bool)
 			return r, "", false
 		}
 		return nil, "a connection has account and params to refer to, not \"" + text + "\"", false
+	case rootAccepted:
+		if len(tokens) == 1 && tokens[0] == "reference" {
+			return r, "", false
+		}
+		return nil, "accepted work has reference to refer to, not \"" + text + "\"", false
 	case rootAmended:
 		return nil, "references to an amended operation are not supported yet", true
 	default:
@@ -171,6 +224,7 @@ type node struct {
 	literal *identity.Value // a value without references
 	ref     *reference
 	text    *text
+	loop    *loop
 	items   []*node
 	members []memberNode
 	kind    identity.Kind // Array or Object, for items and members
@@ -183,7 +237,10 @@ type memberNode struct {
 
 // compiler turns template trees into nodes and collects what is wrong.
 type compiler struct {
-	place  templatePlace
+	place templatePlace
+	// polls: the template belongs to a poll of accepted work.
+	polls  bool
+	loops  []string // names of the elements of the loops around, the outermost first
 	faults []Fault
 }
 
@@ -208,8 +265,7 @@ func (c *compiler) tree(v *identity.Value, at string) *node {
 		return n
 	case identity.Object:
 		if isLoop(v) {
-			c.unsupported(at, "mapping an array with each is not supported yet")
-			return &node{literal: v}
+			return c.loop(v, at)
 		}
 		n := &node{kind: identity.Object, members: make([]memberNode, 0, v.Len())}
 		for _, m := range v.Members() {
@@ -219,16 +275,6 @@ func (c *compiler) tree(v *identity.Value, at string) *node {
 	default:
 		return &node{literal: v}
 	}
-}
-
-// isLoop recognises {each: $…, as: …, do: …}, and what is meant as one.
-func isLoop(v *identity.Value) bool {
-	each, ok := v.Get("each")
-	if !ok {
-		return false
-	}
-	_, do := v.Get("do")
-	return do || strings.HasPrefix(each.Text(), "$") && !strings.HasPrefix(each.Text(), "$$")
 }
 
 // leaf compiles one string of a tree.
@@ -249,12 +295,17 @@ func (c *compiler) leaf(s, at string) *node {
 
 // reference compiles one reference and reports what is wrong with it.
 func (c *compiler) reference(spec, at string) *reference {
+	if r := c.elementReference(spec); r != nil {
+		return r
+	}
 	r, detail, unsupported := parseReference(spec)
 	switch {
 	case unsupported:
 		c.unsupported(at, detail)
 	case detail != "":
 		c.fault(at, detail, "a plain $ at the beginning is written $$, plain braces {{ and }}")
+	case r.root == rootAccepted && !c.polls:
+		c.fault(at, "only a poll can refer to what the target accepted", "")
 	case c.place == placeCheck && r.root == rootOperation && r.optional:
 		c.fault(at, "an operation always has its "+r.tokens[0]+": the ? means nothing", "")
 	default:

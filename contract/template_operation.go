@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/onefold-dev/onefold"
@@ -34,6 +35,14 @@ type program struct {
 	rules   []rule
 	verify  []check
 	lookups []lookup
+	poll    *lookup // nil where nothing is polled
+	// accepted is where the target's name for accepted work stands.
+	accepted *locator
+	// expressions: a condition of a response rule looks at the request.
+	expressions bool
+	// own: a look-up can tell whether a record that the target says exists carries
+	// this operation's own derived value (M11b).
+	own bool
 }
 
 // checkTemplates reports what is wrong with the templates of a target
@@ -59,13 +68,47 @@ func compileOperation(op *TargetOperation) (*program, []Fault) {
 		p.rules = append(p.rules, c.rule(&op.Responses[i]))
 	}
 	for i := range op.Lookups {
-		p.lookups = append(p.lookups, c.lookup(&op.Lookups[i]))
+		p.lookups = append(p.lookups, c.lookup(&op.Lookups[i], op.States))
 	}
+	c.accepted(op, p)
+	for i := range p.rules {
+		p.expressions = p.expressions || p.rules[i].when.expression != nil
+	}
+	p.own = slices.Contains(op.InDoubt, onefold.StepLookup) &&
+		slices.ContainsFunc(p.lookups, func(l lookup) bool { return l.own != "" && carries(op, l.own) })
 	return p, c.faults
 }
 
+// accepted compiles how accepted work is waited for. Its condition is asked
+// last, as one more response rule.
+func (c *operationCompiler) accepted(op *TargetOperation, p *program) {
+	a := op.Accepted
+	if a == nil {
+		return
+	}
+	p.accepted = c.locator(a.Reference, a.Pointer+"/reference")
+	if a.When != nil {
+		p.rules = append(p.rules, c.rule(&Response{Pointer: a.Pointer, Name: "accepted", When: *a.When, Outcome: OutcomeAccepted}))
+	}
+	c.polls = true
+	poll := c.lookup(&a.Poll, a.States)
+	c.polls = false
+	p.poll = &poll
+}
+
+// carries says whether the write carries one of the operation's derived values.
+func carries(op *TargetOperation, member string) bool {
+	if member == "identity" && op.Identity.Carrier != nil {
+		return true
+	}
+	return slices.ContainsFunc(writtenTexts(op), func(s string) bool { return strings.Contains(s, "operation/"+member) })
+}
+
 // operationCompiler collects faults over all templates of an operation.
-type operationCompiler struct{ faults []Fault }
+type operationCompiler struct {
+	polls  bool // what is compiled belongs to a poll
+	faults []Fault
+}
 
 func (c *operationCompiler) fault(at, detail, hint string) {
 	c.faults = append(c.faults, Fault{Code: onefold.CodeDocumentInvalid, Pointer: at, Detail: detail, Hint: hint})
@@ -73,7 +116,7 @@ func (c *operationCompiler) fault(at, detail, hint string) {
 
 // in runs a compiler for one place and keeps its faults.
 func (c *operationCompiler) in(place templatePlace, run func(*compiler)) {
-	inner := compiler{place: place}
+	inner := compiler{place: place, polls: c.polls}
 	run(&inner)
 	c.faults = append(c.faults, inner.faults...)
 }

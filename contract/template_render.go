@@ -9,7 +9,7 @@ func (n *node) leaf(m *materials) (v *identity.Value, present bool, err error) {
 	case n.ref != nil:
 		v, ok := m.resolve(n.ref)
 		if !ok && !n.ref.optional {
-			return nil, false, &missingError{n.ref}
+			return nil, false, m.missing(n.ref)
 		}
 		return v, ok, nil
 	case n.text != nil:
@@ -27,20 +27,16 @@ func (n *node) leaf(m *materials) (v *identity.Value, present bool, err error) {
 // numbers with their own digits (I13). present is false where the whole tree is
 // an absent optional reference.
 func (n *node) appendJSON(dst []byte, m *materials) (out []byte, present bool, err error) {
+	if n.loop != nil {
+		return n.loop.appendJSON(dst, m)
+	}
 	switch n.kind {
 	case identity.Array:
 		dst = append(dst, '[')
 		empty := len(dst)
 		for _, item := range n.items {
-			mark := len(dst)
-			if mark > empty {
-				dst = append(dst, ',')
-			}
-			if dst, present, err = item.appendJSON(dst, m); err != nil {
+			if dst, err = item.appendItem(dst, empty, m); err != nil {
 				return dst, false, err
-			}
-			if !present {
-				dst = dst[:mark]
 			}
 		}
 		dst = append(dst, ']')
@@ -75,8 +71,25 @@ func (n *node) appendJSON(dst []byte, m *materials) (out []byte, present bool, e
 	return dst, true, nil
 }
 
+// appendItem appends the tree as one element of an array whose first element
+// begins at start, or nothing where it is absent.
+func (n *node) appendItem(dst []byte, start int, m *materials) ([]byte, error) {
+	mark := len(dst)
+	if mark > start {
+		dst = append(dst, ',')
+	}
+	next, present, err := n.appendJSON(dst, m)
+	if err != nil || present {
+		return next, err
+	}
+	return next[:mark], nil
+}
+
 // value builds what the tree stands for.
 func (n *node) value(m *materials) (v *identity.Value, present bool, err error) {
+	if n.loop != nil {
+		return n.loop.build(m)
+	}
 	switch n.kind {
 	case identity.Array:
 		items := make([]*identity.Value, 0, len(n.items))

@@ -64,9 +64,32 @@ func (l *linter) ruleWarnings(d *Document, op *TargetOperation) {
 	if repeats && !has(OutcomeInProgress) && !(concurrent.Known() && concurrent.Value.Does == ConcurrentBlocks) {
 		l.warn(d, at, "no rule knows the answer while the first request is in progress", "add a rule with outcome: in_progress")
 	}
+	if has(OutcomeExists) && len(op.Lookups) == 0 {
+		l.warn(d, at, "a rule says that the record exists, and there is no look-up: only a person can tell whose it is", "add lookup")
+	}
+	l.acceptedWarning(d, op)
 	const serverError = 5
 	if !slices.ContainsFunc(op.Responses, func(r Response) bool { return len(r.When.Status) > 0 && mayMatch(r.When.Status, serverError) }) {
 		l.warn(d, at, "no rule knows server errors: each of them is uncertain", "add a rule for those that the target documents")
+	}
+}
+
+// acceptedWarning finds a rule that takes every acceptance for success before it
+// is asked what it is.
+func (l *linter) acceptedWarning(d *Document, op *TargetOperation) {
+	if op.Accepted == nil || op.Accepted.When == nil || len(op.Accepted.When.Status) == 0 {
+		return
+	}
+	for i := range op.Responses {
+		r := &op.Responses[i]
+		plain := len(r.When.JSON) == 0 && len(r.When.Headers) == 0 && r.When.Clean == nil && r.When.Cel == ""
+		covers := !slices.ContainsFunc(op.Accepted.When.Status, func(m StatusMatch) bool {
+			return len(r.When.Status) > 0 && !slices.Contains(r.When.Status, m) && !slices.Contains(r.When.Status, StatusMatch{Class: m.Code / 100})
+		})
+		if plain && covers && r.Outcome != OutcomeAccepted {
+			l.warn(d, r.Pointer, fmt.Sprintf("rule %s matches every answer that accepted means, which is asked last", quoted(r.Name)), "name the statuses that the rule is for")
+			return
+		}
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 const perScan = 256
 
 // housekeep looks after what time alone changes: expired leases, silent
-// attempts, passed start deadlines, reviews that nobody took up. Expiry is found
+// attempts, passed start deadlines, agreed times that are over, reviews that
+// nobody took up. Expiry is found
 // by scanning states (M10).
 func (r *Runner) housekeep(ctx context.Context) {
 	ticker := time.NewTicker(r.cfg.Scan)

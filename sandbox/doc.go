@@ -47,6 +47,15 @@
 // the page holds everything that matches (and no cursor was given); otherwise next_cursor leads on. A list without a
 // match is 200 with no items. Effects younger than the look-up lag are absent from lists and 404 by id.
 //
+// # Accepted work
+//
+// A collection that Options.Accept names, and a write that takes the fault accept, is answered 202 instead of 201. The
+// record's status is "pending", and later "settled" or "failed", or "pending" for ever; look-ups show it as it is. It is
+// an effect from the moment it settles, and not before: what failed has no effect, and what is pending has none yet. So
+// the admin API lists it among the effects only once it is settled, under the seq of its acceptance (whoever reads
+// effects by after_seq has passed it by then), and counts it only then. Its reference is taken from the acceptance on,
+// also where it failed. An idempotency key repeats the 202.
+//
 // # Refusals
 //
 // Every refusal is {"code": …, "detail": …} with further members as shown. In order of precedence:
@@ -98,6 +107,7 @@
 //	body             for status and html: a string is sent as it is, any other JSON value as its text
 //	headers          for status and html: an object of strings, such as {"Retry-After": "1"}
 //	bytes, of        for cut; bytes for wrong_length too
+//	settle, ends     for accept: after how long (default: at once) it is "settled" (default) or "failed"; "pending": never
 //	protected        for twice
 //
 // A member that is unknown, repeated, null, of another type or without meaning for the kind is refused. A fault takes
@@ -118,6 +128,7 @@
 //	lag                the effect stays invisible for lag
 //	hang               no answer until the client goes away
 //	redirect           307 with the request's own address as Location
+//	accept             the request is handled; 202, and what becomes of it comes later
 //
 // Under a fault the ledger goes by its own rules: a request that it refuses, or whose answer it repeats, has no effect
 // under drop_after_effect either. What fired therefore says how many effects there were.

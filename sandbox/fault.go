@@ -27,12 +27,14 @@ const (
 	Lag             Kind = "lag"               // handled; the effect stays invisible to look-ups for a while
 	Hang            Kind = "hang"              // no answer until the client goes away, with or without the effect
 	Redirect        Kind = "redirect"          // 307 to the very same address, with or without the effect
+	Accept          Kind = "accept"            // handled; 202 now, and settled, failed or neither later
 )
 
 // Kinds lists every kind, in the order of the documentation.
 func Kinds() []Kind {
 	return []Kind{
 		DropAfterEffect, DropBefore, Delay, Cut, Status, HTML, WrongLength, Twice, Unauthorized, Lag, Hang, Redirect,
+		Accept,
 	}
 }
 
@@ -81,6 +83,8 @@ type Fault struct {
 	Headers        map[string]string // status, html: further headers, such as Retry-After
 	Bytes          int               // cut: bytes that still arrive; wrong_length: bytes that never come (default 64)
 	Of             CutOf             // cut: where Bytes counts from; OfResponse by default
+	Settle         time.Duration     // accept: how long until it ends; 0 means at once
+	Ends           Ending            // accept: what becomes of it; Settles by default
 	Protected      bool              // twice: the second delivery obeys idempotency keys and unique references
 }
 
@@ -138,7 +142,10 @@ func (f Fault) check() (Fault, error) {
 	if f.Kind == HTML && f.Status == 0 {
 		f.Status = http.StatusOK
 	}
-	return f, errors.Join(f.checkMatch(), f.checkTimes(), f.checkAnswer())
+	if f.Kind == Accept && f.Ends == "" {
+		f.Ends = Settles
+	}
+	return f, errors.Join(f.checkMatch(), f.checkTimes(), f.checkAnswer(), f.checkSettlement())
 }
 
 func (f Fault) checkMatch() error {
@@ -151,8 +158,23 @@ func (f Fault) checkMatch() error {
 	if len(f.Path) > maxFaultText || len(f.ExternalRef) > maxFaultText || len(f.IdempotencyKey) > maxFaultText {
 		return &FaultError{Detail: fmt.Sprintf("path, external_ref and idempotency_key have at most %d bytes", maxFaultText)}
 	}
-	if f.Method == http.MethodGet && (f.Kind == Twice || f.Kind == Lag) {
+	if f.Method == http.MethodGet && (f.Kind == Twice || f.Kind == Lag || f.Kind == Accept) {
 		return faultError("method", "%s is about effects, and a look-up has none", f.Kind)
+	}
+	return nil
+}
+
+func (f Fault) checkSettlement() error {
+	switch {
+	case f.Kind != Accept && f.Settle != 0:
+		return faultError("settle", "means nothing for %s", f.Kind)
+	case f.Kind != Accept && f.Ends != "":
+		return faultError("ends", "means nothing for %s", f.Kind)
+	case f.Kind != Accept:
+		return nil
+	}
+	if _, err := (Settlement{After: f.Settle, Ends: f.Ends}).check(); err != nil {
+		return faultError("ends", "%s", err)
 	}
 	return nil
 }
@@ -254,6 +276,8 @@ type faultMembers struct {
 	Headers        map[string]string `json:"headers,omitempty"`
 	Bytes          int               `json:"bytes,omitempty"`
 	Of             CutOf             `json:"of,omitempty"`
+	Settle         string            `json:"settle,omitempty"`
+	Ends           Ending            `json:"ends,omitempty"`
 	Protected      bool              `json:"protected,omitempty"`
 }
 
@@ -270,7 +294,7 @@ func (f Fault) members() faultMembers {
 	return faultMembers{
 		ID: f.ID, Kind: f.Kind, Method: f.Method, Path: f.Path, ExternalRef: f.ExternalRef, IdempotencyKey: f.IdempotencyKey,
 		Times: f.Times, Before: spell(f.Before), After: spell(f.After), Lag: spell(f.Lag), Effect: f.Effect,
-		Status: f.Status, Body: f.Body, Headers: f.Headers, Bytes: f.Bytes, Of: f.Of, Protected: f.Protected,
+		Status: f.Status, Body: f.Body, Headers: f.Headers, Bytes: f.Bytes, Of: f.Of, Settle: spell(f.Settle), Ends: f.Ends, Protected: f.Protected,
 	}
 }
 
@@ -329,6 +353,10 @@ func (f *Fault) set(m member) error {
 		target = &f.Bytes
 	case "of":
 		target = &f.Of
+	case "settle":
+		return setDuration(&f.Settle, m)
+	case "ends":
+		target = &f.Ends
 	case "protected":
 		target = &f.Protected
 	default:

@@ -74,7 +74,7 @@ func (x *exchange) write(t transaction) (answer, []Effect, error) {
 		if err != nil {
 			return answer{}, nil, err
 		}
-		if taken {
+		if taken { // whatever became of it
 			return refusal(http.StatusConflict, "duplicate_reference", "this external_ref has been used", "id", holder), nil, nil
 		}
 	}
@@ -82,7 +82,7 @@ func (x *exchange) write(t transaction) (answer, []Effect, error) {
 	if err != nil {
 		return answer{}, nil, err
 	}
-	effects := []Effect{first}
+	status, effects := http.StatusCreated, []Effect{first}
 	caught := x.fault.Protected && (unique || x.request.IdempotencyKey != "")
 	if x.fault.Kind == Twice && !caught {
 		second, err := x.effect(t)
@@ -91,7 +91,10 @@ func (x *exchange) write(t transaction) (answer, []Effect, error) {
 		}
 		effects = append(effects, second)
 	}
-	return jsonAnswer(http.StatusCreated, first.Record), effects, nil
+	if _, accepts := x.settlement(); accepts {
+		status, effects = http.StatusAccepted, nil
+	}
+	return jsonAnswer(status, first.Record), effects, nil
 }
 
 // effect makes one effect of the request.
@@ -115,8 +118,13 @@ func (x *exchange) effect(t transaction) (Effect, error) {
 		VisibleAt:      now.Add(lag),
 		RequestSeq:     x.request.Seq,
 	}
+	settlement, accepts := x.settlement()
+	status := openStatus
+	if accepts {
+		status = pendingStatus
+	}
 	var err error
-	if e.Record, err = record(e.ID, now, x.members); err != nil {
+	if e.Record, err = record(e.ID, status, now, x.members); err != nil {
 		return Effect{}, err
 	}
 	inserted, err := t.exec("effect.insert", e.ID, e.Account, e.Collection, x.externalRef, e.Reference, e.IdempotencyKey,
@@ -127,7 +135,10 @@ func (x *exchange) effect(t transaction) (Effect, error) {
 	if e.Seq, err = inserted.LastInsertId(); err != nil {
 		return Effect{}, fmt.Errorf("sandbox: effect: %w", err)
 	}
-	return e, nil
+	if accepts {
+		_, err = t.exec("settlement.insert", e.Seq, now.Add(settlement.After).UnixNano(), string(settlement.Ends))
+	}
+	return e, err
 }
 
 // lookUp answers GET, from what is visible by now.
@@ -135,9 +146,11 @@ func (x *exchange) lookUp(t transaction) (answer, error) {
 	now := x.sandbox.options.Now().UTC()
 	if x.id != "" {
 		var found string
-		known, err := t.one("effect.visible_by_id", []any{&found}, x.request.Account, x.collection.name, x.id, now.UnixNano())
+		var ends Ending
+		var settlesAt int64
+		known, err := t.one("effect.visible_by_id", []any{&found, &ends, &settlesAt}, x.request.Account, x.collection.name, x.id, now.UnixNano())
 		if err != nil || known {
-			return jsonAnswer(http.StatusOK, []byte(found)), err
+			return jsonAnswer(http.StatusOK, asOf([]byte(found), ends, settlesAt, now.UnixNano())), err
 		}
 		return refusal(http.StatusNotFound, "not_found", "no such record"), nil
 	}
@@ -160,16 +173,17 @@ func (x *exchange) listPage(t transaction, asked page, now time.Time) (answer, e
 	var last int64
 	more := false
 	err := t.each(name, func(scan func(...any) error) error {
-		var seq int64
+		var seq, settlesAt int64
 		var item string
-		if err := scan(&seq, &item); err != nil {
+		var ends Ending
+		if err := scan(&seq, &item, &ends, &settlesAt); err != nil {
 			return err
 		}
 		if len(items) == asked.limit {
 			more = true
 			return nil
 		}
-		items, last = append(items, item), seq
+		items, last = append(items, string(asOf([]byte(item), ends, settlesAt, now.UnixNano()))), seq
 		return nil
 	}, arguments...)
 	if err != nil {

@@ -105,14 +105,14 @@ func (s *Sandbox) AddFaults(ctx context.Context, faults []Fault) (ids []string, 
 func (s *Sandbox) Faults(ctx context.Context) ([]FaultState, error) {
 	return allPages(Filter{}, func(f Filter) (page []FaultState, last int64, err error) {
 		err = s.within(ctx, func(t transaction) error {
-			page, last, err = faultPage(t, f.AfterSeq)
+			page, last, err = faultPage(t, f.AfterSeq, s.now())
 			return err
 		})
 		return page, last, err
 	})
 }
 
-func faultPage(t transaction, after int64) (page []FaultState, last int64, err error) {
+func faultPage(t transaction, after, now int64) (page []FaultState, last int64, err error) {
 	var numbers []int64
 	err = t.each("fault.list", func(scan func(...any) error) error {
 		var number, queuedAt int64
@@ -140,7 +140,7 @@ func faultPage(t transaction, after int64) (page []FaultState, last int64, err e
 			firing.At = instant(at)
 			page[i].Fired = append(page[i].Fired, firing)
 			return err
-		}, number)
+		}, number, now)
 		if err != nil {
 			return nil, 0, err
 		}

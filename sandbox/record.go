@@ -13,6 +13,9 @@ import (
 	"unicode/utf8"
 )
 
+// openStatus is the status of a record that was made at once.
+const openStatus = "open"
+
 // RefusedParty is the supplier or payee whose writes are always refused with 422 supplier_blocked.
 const RefusedParty = "S-REFUSED"
 
@@ -204,7 +207,7 @@ func isDecimal(s string) bool {
 func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // record builds what the sandbox keeps and answers: its own members first, then the submitted ones as they were spelled.
-func record(id string, at time.Time, members []member) ([]byte, error) {
+func record(id, status string, at time.Time, members []member) ([]byte, error) {
 	reference := json.RawMessage("null")
 	if given, found := valueOf(members, "external_ref"); found {
 		reference = given
@@ -212,7 +215,7 @@ func record(id string, at time.Time, members []member) ([]byte, error) {
 	all := []member{
 		{"id", quoted(id)},
 		{"external_ref", reference},
-		{"status", quoted("open")},
+		{"status", quoted(status)},
 		{"created_at", quoted(at.UTC().Format(time.RFC3339Nano))},
 	}
 	for _, m := range members {

@@ -7,7 +7,8 @@ import (
 )
 
 // Effect is one thing that happened in the fake business: a bill, order or payment that was made. Effects are never
-// changed or removed (but by a reset).
+// changed or removed (but by a reset). What was accepted for later is one from the moment it settles, under the number
+// of its acceptance; what fails or never ends is none.
 type Effect struct {
 	Seq            int64           `json:"seq"`             // order of commit, from 1
 	ID             string          `json:"id"`              // such as BILL-1001; unique in the collection over all accounts
@@ -19,6 +20,8 @@ type Effect struct {
 	VisibleAt      time.Time       `json:"visible_at"`      // UTC; when look-ups begin to show it
 	RequestSeq     int64           `json:"request_seq"`     // the request that made it; two effects share one under "twice"
 	Record         json.RawMessage `json:"record"`          // what the collection answers for it
+	// SettledAt is when accepted work became the effect (UTC); nil where it was one at once. At is then the acceptance.
+	SettledAt *time.Time `json:"settled_at,omitempty"`
 }
 
 // Outcome says what became of a request's answer.
@@ -93,7 +96,7 @@ func (s *Sandbox) Summary(ctx context.Context) (Summary, error) { return s.summa
 func (s *Sandbox) summary(ctx context.Context, account *string) (Summary, error) {
 	sum := Summary{Duplicates: []string{}}
 	err := s.within(ctx, func(t transaction) error {
-		if _, err := t.one("effect.count", []any{&sum.Effects}, account); err != nil {
+		if _, err := t.one("effect.count", []any{&sum.Effects}, account, s.now()); err != nil {
 			return err
 		}
 		if _, err := t.one("request.count", []any{&sum.Requests}, account); err != nil {
@@ -104,17 +107,20 @@ func (s *Sandbox) summary(ctx context.Context, account *string) (Summary, error)
 			err := scan(&reference)
 			sum.Duplicates = append(sum.Duplicates, reference)
 			return err
-		}, account)
+		}, account, s.now())
 	})
 	return sum, err
 }
+
+// now is the sandbox's time as its file has it.
+func (s *Sandbox) now() int64 { return s.options.Now().UnixNano() }
 
 // Reset forgets everything: effects, requests, stored answers and faults. Sequence numbers go on. A request that is
 // being handled meanwhile may still leave an effect behind. It does not ask Options.AllowReset, which is for the network.
 func (s *Sandbox) Reset(ctx context.Context) error {
 	return s.within(ctx, func(t transaction) error {
 		for _, name := range []string{
-			"effect.clear", "effect.clear_numbers", "request.clear", "answer.clear", "fault.clear", "fault.clear_firings",
+			"effect.clear", "settlement.clear", "effect.clear_numbers", "request.clear", "answer.clear", "fault.clear", "fault.clear_firings",
 		} {
 			if _, err := t.exec(name); err != nil {
 				return err
@@ -144,14 +150,19 @@ func (s *Sandbox) effectPage(ctx context.Context, f Filter) (page []Effect, last
 	err = s.within(ctx, func(t transaction) error {
 		return t.each("effect.list", func(scan func(...any) error) error {
 			var e Effect
-			var at, visible int64
+			var at, visible, settlesAt int64
 			var record string
+			var ends Ending
 			err := scan(&e.Seq, &e.ID, &e.Account, &e.Collection, &e.Reference, &e.IdempotencyKey, &at, &visible,
-				&e.RequestSeq, &record)
+				&e.RequestSeq, &record, &ends, &settlesAt)
 			e.At, e.VisibleAt, e.Record = instant(at), instant(visible), json.RawMessage(record)
+			if ends != "" {
+				settled := instant(settlesAt)
+				e.SettledAt, e.Record = &settled, asOf(e.Record, ends, settlesAt, settlesAt)
+			}
 			page, last = append(page, e), e.Seq
 			return err
-		}, f.AfterSeq, f.Reference, f.Account, pageSize)
+		}, f.AfterSeq, f.Reference, f.Account, pageSize, s.now())
 	})
 	return page, last, err
 }

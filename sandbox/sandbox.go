@@ -36,6 +36,8 @@ type Options struct {
 	Token string
 	// AllowDuplicateReferences names the collections (bills, orders, payments) in which one external_ref may be used again.
 	AllowDuplicateReferences map[string]bool
+	// Accept names the collections whose writes are answered 202 and end later, and how.
+	Accept map[string]Settlement
 	// AllowReset turns POST /admin/reset on.
 	AllowReset bool
 	// AllowRemote lets Listen and Serve take addresses that are not loopback. The admin API is open to everybody there.
@@ -43,8 +45,8 @@ type Options struct {
 	// Logger takes what the operator of the sandbox may want to see; nil means nothing. No bodies, no tokens.
 	Logger *slog.Logger
 	// Received, if set, is called on the request's goroutine once the request is in the log and before anything is done
-	// about it; Performed, once an effect is committed and before the answer. They are for tests that must act at
-	// exactly that moment. They may block and may call the Sandbox, but not Close.
+	// about it; Performed, once an effect is committed and before the answer (not for what is only accepted). They are
+	// for tests that must act at exactly that moment. They may block and may call the Sandbox, but not Close.
 	Received  func(Request)
 	Performed func(Effect)
 }
@@ -97,6 +99,10 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	o.AllowDuplicateReferences = maps.Clone(o.AllowDuplicateReferences) // the caller's may change
+	var err error
+	if o.Accept, err = checkSettlements(o.Accept); err != nil {
+		return nil, err
+	}
 	st, err := openStore(ctx, o.Path)
 	if err != nil {
 		return nil, err

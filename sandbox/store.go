@@ -25,7 +25,9 @@ var ErrForeignFile = errors.New("sandbox: file is not a ledger of this version o
 
 const (
 	applicationID = 0x0f5a4d01 // marks the file, so that no other database is ever taken for a ledger
-	schemaVersion = 1
+	// schemaVersion rises with the schema. A ledger of version 1 knows nothing that was accepted for later, and takes the
+	// one table that it lacks.
+	schemaVersion = 2
 )
 
 //go:embed sql/*.sql
@@ -87,7 +89,7 @@ func (st *store) close() error {
 
 // prepareFile makes the schema in an empty file and refuses a file that is something else, without writing to it.
 func (st *store) prepareFile(ctx context.Context) error {
-	fresh, err := st.recognise(ctx)
+	version, err := st.recognise(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,42 +107,59 @@ func (st *store) prepareFile(ctx context.Context) error {
 	if journal != "wal" || locking != "exclusive" || synchronous != 1 {
 		return fmt.Errorf("sandbox: open: the file is in modes %s, %s, %d instead of wal, exclusive, 1", journal, locking, synchronous)
 	}
-	if !fresh {
+	if version == schemaVersion {
 		return nil
 	}
-	schema, err := sqlFiles.ReadFile("sql/schema.sql")
+	schema, err := schemaFrom(version)
 	if err != nil {
-		return fmt.Errorf("sandbox: schema: %w", err)
+		return err
 	}
 	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion)
 	return st.within(ctx, func(t transaction) error {
-		if _, err := t.tx.ExecContext(ctx, string(schema)+mark); err != nil {
+		if _, err := t.tx.ExecContext(ctx, schema+mark); err != nil {
 			return fmt.Errorf("sandbox: schema: %w", err)
 		}
 		return nil
 	})
 }
 
-// recognise says whether the file is empty, and refuses one that is neither that nor a ledger.
-func (st *store) recognise(ctx context.Context) (fresh bool, err error) {
+// schemaFrom is what a file of a version lacks; 0 is an empty one.
+func schemaFrom(version int64) (string, error) {
+	whole, err := sqlFiles.ReadFile("sql/schema.sql")
+	if err != nil {
+		return "", fmt.Errorf("sandbox: schema: %w", err)
+	}
+	if version == 0 {
+		return string(whole), nil
+	}
+	for _, statement := range strings.SplitAfter(string(whole), ";\n") {
+		if strings.Contains(statement, "CREATE TABLE settlements") {
+			return statement, nil
+		}
+	}
+	return "", errors.New("sandbox: schema: no table of settlements")
+}
+
+// recognise gives the version of a ledger, 0 of an empty file, and refuses one that is neither.
+func (st *store) recognise(ctx context.Context) (version int64, err error) {
 	tx, err := st.db.BeginTx(ctx, nil)
 	if err != nil {
-		return false, openError(err)
+		return 0, openError(err)
 	}
 	defer func() { _ = tx.Rollback() }() // it only read
-	var application, version, tables int64
+	var application, tables int64
 	err = tx.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
 		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).
 		Scan(&application, &version, &tables)
 	switch {
 	case err != nil:
-		return false, openError(err)
-	case application == applicationID && version == schemaVersion:
-		return false, nil
+		return 0, openError(err)
+	case application == applicationID && version >= 1 && version <= schemaVersion:
+		return version, nil
 	case application != 0 || version != 0 || tables != 0:
-		return false, ErrForeignFile
+		return 0, ErrForeignFile
 	}
-	return true, nil
+	return 0, nil
 }
 
 // openError names the two failures that a caller can do something about.

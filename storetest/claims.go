@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -309,6 +310,26 @@ func unresolvedCap(t *testing.T, s *Subject) {
 	noError(t, err)
 	if stats.Unresolved[Connection] != 1 {
 		t.Errorf("%d unresolved are counted, want 1", stats.Unresolved[Connection])
+	}
+	// From the end of its agreed time it counts: who looks after what is overdue
+	// finds it, and the store counts on.
+	over := s.Event(onefold.EventAgreedTimeOver, Worker())
+	_, err = s.Store.Step(ctx, accepted.ID, over, 0)
+	wantError(t, err, &onefold.Error{Code: onefold.CodeNotDue})
+	accepted, err = s.Store.Operation(ctx, "", accepted.ID)
+	noError(t, err)
+	s.WaitFor(accepted.Accepted.Until)
+	overdue, err := s.Store.Overdue(ctx, s.Clock.Now(), 100)
+	noError(t, err)
+	if !slices.Contains(idsOf(overdue), accepted.ID) {
+		t.Error("nobody is told that the agreed time is over")
+	}
+	s.Step(t, accepted.ID, over)
+	wantError(t, admit("f", Connection), onefold.ErrAdmissionLimited)
+	stats, err = s.Store.Stats(ctx, Workspace)
+	noError(t, err)
+	if stats.Unresolved[Connection] != 2 {
+		t.Errorf("%d unresolved are counted, want 2", stats.Unresolved[Connection])
 	}
 }
 

@@ -33,7 +33,7 @@ func likely(op *onefold.Operation) []onefold.EventKind {
 		return []onefold.EventKind{
 			onefold.EventLeased, onefold.EventLeased, onefold.EventLeased, onefold.EventAnswered, onefold.EventObserved,
 			onefold.EventAttemptClosed, onefold.EventAttemptClosed, onefold.EventResolved, onefold.EventCanceled,
-			onefold.EventEscalated,
+			onefold.EventEscalated, onefold.EventAgreedTimeOver,
 		}
 	case op.State == onefold.Uncertain:
 		return []onefold.EventKind{
@@ -89,7 +89,13 @@ func (m *model) event(r *rapid.T, op *onefold.Operation) onefold.Event {
 			Token: token, Began: m.now(), Reference: reference, Predates: rapid.IntRange(0, 9).Draw(r, "predates") == 0,
 			Result: rapid.SampledFrom([]onefold.LookupResult{
 				onefold.LookupFound, onefold.LookupAbsent, onefold.LookupInconclusive, onefold.LookupSeveral,
+				onefold.LookupPending, onefold.LookupCandidates,
 			}).Draw(r, "result"),
+			OwnIdentity: rapid.Bool().Draw(r, "own identity"), FinallyFailed: rapid.IntRange(0, 9).Draw(r, "failed") == 0,
+			Polled: op.Next == onefold.NextPoll,
+		}
+		if ev.Lookup.Result == onefold.LookupCandidates {
+			ev.Lookup.Candidates = []onefold.Candidate{{Reference: reference, Fields: []onefold.CandidateField{{Pointer: "/amount", Value: `"1"`}}}}
 		}
 	case onefold.EventObserved:
 		ev.Observation = &onefold.Observation{

@@ -98,6 +98,7 @@ func Policy() *onefold.Policy {
 		Owner: "ada", InDoubt: []onefold.RecoveryStep{onefold.StepLookup, onefold.StepReplay, onefold.StepOperator},
 		Timeout: 10 * time.Second, Settle: time.Second, Processing: 10 * time.Second, AbsenceProves: true,
 		Straggler: 10 * time.Minute, Window: 24 * time.Hour, WindowMargin: 11 * time.Second,
+		PollEvery: time.Minute, PollWithin: 2 * time.Hour,
 	}
 }
 

@@ -5,6 +5,7 @@ package crash
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -95,7 +96,8 @@ func (p *planner) random(kind sandbox.Kind) {
 	collection := []string{"bills", "orders", "payments"}[p.chance.IntN(3)]
 	members := fmt.Sprintf(`"kind":%q`, kind)
 	// Look-ups of bills are rare: their lost answers are replayed.
-	if collection != "bills" && kind != sandbox.Twice && kind != sandbox.Lag && p.chance.IntN(5) == 0 {
+	about := slices.Contains([]sandbox.Kind{sandbox.Twice, sandbox.Lag, sandbox.Accept}, kind) // effects
+	if collection != "bills" && !about && p.chance.IntN(5) == 0 {
 		p.plan(collection, "GET", members+p.lookup(kind))
 		return
 	}
@@ -135,6 +137,9 @@ func (p *planner) write(kind sandbox.Kind) string {
 		return `,"lag":"` + p.upTo(30*time.Millisecond) + `"`
 	case sandbox.Hang, sandbox.Redirect:
 		return fmt.Sprintf(`,"effect":%t`, p.maybe())
+	case sandbox.Accept:
+		// These contracts know no acceptance: a 202 is an effect for them, and so it must be one soon.
+		return `,"settle":"` + p.upTo(30*time.Millisecond) + `"`
 	case sandbox.DropAfterEffect, sandbox.DropBefore, sandbox.Unauthorized:
 	}
 	return ""
@@ -152,7 +157,8 @@ func (p *planner) lookup(kind sandbox.Kind) string {
 		return fmt.Sprintf(`,"status":%d`, []int{200, 404, 502}[p.chance.IntN(3)])
 	case sandbox.WrongLength:
 		return fmt.Sprintf(`,"bytes":%d`, 1+p.chance.IntN(100))
-	case sandbox.DropAfterEffect, sandbox.DropBefore, sandbox.Twice, sandbox.Unauthorized, sandbox.Lag, sandbox.Hang, sandbox.Redirect:
+	case sandbox.DropAfterEffect, sandbox.DropBefore, sandbox.Twice, sandbox.Unauthorized, sandbox.Lag, sandbox.Hang, sandbox.Redirect,
+		sandbox.Accept:
 		// As they are.
 	}
 	return ""

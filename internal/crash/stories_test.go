@@ -106,6 +106,10 @@ func stories() []story {
 			name: "silent worker", places: []string{"lease_expired", "attempt_closed"}, flags: impatient, beside: "before-renewed=hold",
 			fault: slow("orders", "before"), tell: closedInTheEnd, ends: "confirmed", writes: 1,
 		},
+		{
+			name: "accepted beyond its time", places: []string{"looked_up", "agreed_time_over", "looked_up@2"}, flags: []string{"--scan", "50ms"},
+			edit: acceptedFor("300ms"), fault: settlesLate, tell: toTheEnd(payment), ends: "confirmed", writes: 1,
+		},
 		{name: "paused under the lease", places: []string{"handed_back"}, beside: "after-leased=hold", tell: pausedUnderTheLease, ends: "confirmed", writes: 1},
 	}, personsStories()...)
 }
@@ -148,6 +152,26 @@ func unread(collection string) func(*house) {
 
 func slow(collection, side string) func(*house) {
 	return func(h *house) { h.fault(collection, `"kind":"delay","`+side+`":"400ms"`) }
+}
+
+// acceptedFor lets the bank take payments on for later, with a time to do it in.
+func acceptedFor(agreed string) func(string) string {
+	const lookup = "    lookup:\n      - by: reference\n        method: GET\n        path: /payments?"
+	return func(docs string) string {
+		docs = strings.Replace(docs, "reconcile: {within: 1s,", "reconcile: {within: 30s,", 1)
+		return strings.Replace(docs, lookup, `    accepted:
+      when: {status: 202}
+      poll: {path: "/payments?external_ref={operation/reference}", records: /items, match: {/external_ref: $operation/reference}, reference: /id, every: `+agreed+", within: "+agreed+`}
+    states: {field: /status, effect: [settled, open], pending: pending, no_effect: failed}
+`+lookup, 1)
+	}
+}
+
+// settlesLate: the payment is done after its agreed time, and while that ends the
+// bank is slow to say so, so that the scan is the first to notice.
+func settlesLate(h *house) {
+	h.fault("payments", `"kind":"accept","settle":"1200ms"`)
+	h.fault("payments", `"kind":"delay","method":"GET","before":"400ms"`)
 }
 
 // closedInTheEnd waits also until no attempt of the operation is open.

@@ -32,6 +32,7 @@ var eventWords = map[onefold.EventKind]string{
 	onefold.EventResolved:       "An operator decides an uncertain or contradicted operation.",
 	onefold.EventAssigned:       "A review is handed to another owner.",
 	onefold.EventEscalated:      "A review stayed open too long; a second person is named.",
+	onefold.EventAgreedTimeOver: "The target has not finished what it accepted in the agreed time.",
 	onefold.EventRecovered:      "The store was recovered after a restore.",
 }
 

@@ -34,6 +34,9 @@ var importLaw = []layer{
 	{folder: "identity", module: []string{"."}, external: []string{"golang.org/x/text", "github.com/cockroachdb/apd"}},
 	{folder: "contract", module: []string{".", "identity"}, external: []string{
 		"github.com/goccy/go-yaml", "github.com/santhosh-tekuri/jsonschema", "golang.org/x/text",
+		// Expressions in `when`: a language with a bounded cost and a type checker is
+		// no thing to write oneself, and conditions are judged here and nowhere else.
+		"cel.dev/cel-go",
 	}},
 	{folder: "contracts"},
 	{folder: "sqlite", module: []string{"."}, external: []string{"github.com/pressly/goose", "golang.org/x/sync", "golang.org/x/sys"}},

@@ -115,7 +115,7 @@ func newTree(sources map[string]string) (*tree, error) {
 
 // readSources reads every text file below root. Folders that begin with a dot
 // are left out but for the continuous-integration scripts, and so is the
-// folder that `onefold dev` makes.
+// folder that `onefold dev` makes and the pointer that stands for a folder of Git.
 func readSources(root string) (map[string]string, error) {
 	sources := map[string]string{}
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
@@ -137,7 +137,7 @@ func readSources(root string) (map[string]string, error) {
 		if err != nil {
 			return err
 		}
-		if !info.Mode().IsRegular() || info.Size() > maxTextBytes || base == "go.sum" {
+		if !info.Mode().IsRegular() || info.Size() > maxTextBytes || base == "go.sum" || base == ".git" {
 			return nil
 		}
 		text, err := os.ReadFile(name)

@@ -14,41 +14,54 @@ SELECT id FROM effects WHERE account = ?1 AND collection = ?2 AND external_ref =
 
 -- name: effect.visible_by_reference
 -- index: effects_by_external_ref
-SELECT seq, record FROM effects
-WHERE account = ?1 AND collection = ?2 AND external_ref = ?3 AND seq > ?4 AND visible_at <= ?5
-ORDER BY seq
+SELECT e.seq, e.record, coalesce(s.ends, ''), coalesce(s.at, 0)
+FROM effects AS e LEFT JOIN settlements AS s ON s.effect = e.seq
+WHERE e.account = ?1 AND e.collection = ?2 AND e.external_ref = ?3 AND e.seq > ?4 AND e.visible_at <= ?5
+ORDER BY e.seq
 LIMIT ?6;
 
 -- name: effect.visible
 -- index: effects_by_account
-SELECT seq, record FROM effects
-WHERE account = ?1 AND collection = ?2 AND seq > ?3 AND visible_at <= ?4
-ORDER BY seq
+SELECT e.seq, e.record, coalesce(s.ends, ''), coalesce(s.at, 0)
+FROM effects AS e LEFT JOIN settlements AS s ON s.effect = e.seq
+WHERE e.account = ?1 AND e.collection = ?2 AND e.seq > ?3 AND e.visible_at <= ?4
+ORDER BY e.seq
 LIMIT ?5;
 
 -- name: effect.visible_by_id
 -- index: effects_by_id
-SELECT record FROM effects WHERE collection = ?2 AND id = ?3 AND account = ?1 AND visible_at <= ?4;
+SELECT e.record, coalesce(s.ends, ''), coalesce(s.at, 0)
+FROM effects AS e LEFT JOIN settlements AS s ON s.effect = e.seq
+WHERE e.collection = ?2 AND e.id = ?3 AND e.account = ?1 AND e.visible_at <= ?4;
 
 -- name: effect.list
 -- index: INTEGER PRIMARY KEY
-SELECT seq, id, account, collection, reference, idempotency_key, at, visible_at, request_seq, record
-FROM effects
-WHERE seq > ?1 AND (?2 IS NULL OR reference = ?2) AND (?3 IS NULL OR account = ?3)
-ORDER BY seq
+SELECT e.seq, e.id, e.account, e.collection, e.reference, e.idempotency_key, e.at, e.visible_at, e.request_seq, e.record,
+    coalesce(s.ends, ''), coalesce(s.at, 0)
+FROM effects AS e LEFT JOIN settlements AS s ON s.effect = e.seq
+WHERE e.seq > ?1 AND (?2 IS NULL OR e.reference = ?2) AND (?3 IS NULL OR e.account = ?3)
+    AND (s.effect IS NULL OR s.ends = 'settled' AND s.at <= ?5)
+ORDER BY e.seq
 LIMIT ?4;
 
 -- name: effect.count
-SELECT count(*) FROM effects WHERE ?1 IS NULL OR account = ?1;
+SELECT count(*) FROM effects AS e LEFT JOIN settlements AS s ON s.effect = e.seq
+WHERE (?1 IS NULL OR e.account = ?1) AND (s.effect IS NULL OR s.ends = 'settled' AND s.at <= ?2);
 
 -- name: effect.duplicates
 SELECT DISTINCT reference FROM (
-    SELECT reference FROM effects
-    WHERE reference <> '' AND (?1 IS NULL OR account = ?1)
-    GROUP BY account, reference
+    SELECT e.reference FROM effects AS e LEFT JOIN settlements AS s ON s.effect = e.seq
+    WHERE e.reference <> '' AND (?1 IS NULL OR e.account = ?1) AND (s.effect IS NULL OR s.ends = 'settled' AND s.at <= ?2)
+    GROUP BY e.account, e.reference
     HAVING count(*) > 1
 )
 ORDER BY reference;
+
+-- name: settlement.insert
+INSERT INTO settlements (effect, at, ends) VALUES (?1, ?2, ?3);
+
+-- name: settlement.clear
+DELETE FROM settlements;
 
 -- name: effect.clear
 DELETE FROM effects;

@@ -22,7 +22,10 @@ SELECT number, queued_at, spec, remaining, cleared FROM faults WHERE number > ?1
 
 -- name: fault.firings
 -- index: PRIMARY KEY
-SELECT f.request_seq, f.at, (SELECT count(*) FROM effects AS e WHERE e.request_seq = f.request_seq)
+SELECT f.request_seq, f.at, (
+    SELECT count(*) FROM effects AS e LEFT JOIN settlements AS s ON s.effect = e.seq
+    WHERE e.request_seq = f.request_seq AND (s.effect IS NULL OR s.ends = 'settled' AND s.at <= ?2)
+)
 FROM firings AS f
 WHERE f.fault = ?1
 ORDER BY f.request_seq;

@@ -40,6 +40,13 @@ CREATE INDEX effects_by_external_ref ON effects (account, collection, external_r
 CREATE INDEX effects_by_account ON effects (account, collection, seq);
 CREATE INDEX effects_by_request ON effects (request_seq);
 
+-- What was accepted for later: what becomes of it, and when. A row of effects without one was an effect at once.
+CREATE TABLE settlements (
+    effect INTEGER PRIMARY KEY,
+    at     INTEGER NOT NULL,
+    ends   TEXT    NOT NULL CHECK (ends IN ('settled', 'failed', 'pending'))
+) STRICT;
+
 CREATE TABLE counters (
     collection TEXT    PRIMARY KEY,
     last       INTEGER NOT NULL
