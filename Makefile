@@ -19,7 +19,8 @@ GOFUMPT := $(BUILD)/tools/gofumpt-$(GOFUMPT_VERSION)
 ARGS ?=
 PKG ?= ./...
 BENCH ?= .
-BENCHTIME ?= 1s
+BENCHTIME ?= 500ms
+RUNS ?= 3
 
 .PHONY: help need generate drift fmt fmt-check vet lint unit test bench build dev clean
 
@@ -54,10 +55,8 @@ unit: ## The tests alone, once, with the race detector, in random order.
 	@mkdir -p $(BUILD)
 	@CGO_ENABLED=1 go test -race -shuffle=on $(PKG) 2>&1 | tee $(BUILD)/test.log
 
-bench: ## The benchmarks, without the race detector (BENCH=pattern, BENCHTIME=duration).
-	@packages=$$(grep -rl --include='*_test.go' '^func Benchmark' . | xargs -r -n 1 dirname | sort -u); \
-	if [ -z "$$packages" ]; then echo 'there is no benchmark yet'; exit 1; fi; \
-	go test -run '^$$' -bench '$(BENCH)' -benchtime '$(BENCHTIME)' -benchmem -p 1 -timeout 30m $$packages
+bench: ## The benchmarks beside their peers, and one table (BENCH=pattern, BENCHTIME=duration, RUNS=number).
+	@BENCH='$(BENCH)' BENCHTIME='$(BENCHTIME)' RUNS='$(RUNS)' .ci/bench
 
 build: ## The binary, as .build/onefold.
 	@mkdir -p $(BUILD)

@@ -2,62 +2,15 @@ package bench
 
 import (
 	"context"
-	"crypto/sha256"
-	"database/sql"
-	"encoding/hex"
+	"errors"
 	"fmt"
-	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/internal/bench/measure"
 	"github.com/onefold-dev/onefold/internal/rig"
 )
-
-// request is what both sides store: about 200 bytes of JSON.
-const request = `{"supplier":"S-81","number":"INV-0042","total":"1250.00","memo":"a memo of a common length, so that the request has about two hundred bytes as the peers' requests have","trace_id":"0123456789abcdef"}`
-
-// callers are the numbers of concurrent callers that every case is run with.
-var callers = []int{1, 8, 64}
-
-// together runs b.N operations by n callers and reports the rate.
-func together(b *testing.B, n int, op func(i int64) error) {
-	b.Helper()
-	b.ReportAllocs()
-	var next, failed atomic.Int64
-	var first atomic.Pointer[error]
-	b.ResetTimer()
-	var group sync.WaitGroup
-	for range n {
-		group.Go(func() {
-			for {
-				i := next.Add(1)
-				if i > int64(b.N) {
-					return
-				}
-				if err := op(i); err != nil {
-					failed.Add(1)
-					first.CompareAndSwap(nil, &err)
-				}
-			}
-		})
-	}
-	group.Wait()
-	b.StopTimer()
-	if err := first.Load(); err != nil {
-		b.Fatalf("%d operations failed, the first with: %v", failed.Load(), *err)
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "op/s")
-}
-
-// callerKey makes 32 characters without order, as callers' keys have none.
-func callerKey(i int64) string {
-	digest := sha256.Sum256([]byte(strconv.FormatInt(i, 10)))
-	return hex.EncodeToString(digest[:16])
-}
 
 // noop is a target in the same process that always confirms.
 type noop struct{}
@@ -67,146 +20,100 @@ func (noop) Carry(_ context.Context, d onefold.Dispatch) onefold.Exchange {
 		return onefold.Exchange{NotSent: true, Failure: "deadline_before_send"}
 	}
 	return onefold.Exchange{
-		Status: 201, Complete: true, Body: []byte(`{"id":"BILL-1","total":"1250.00"}`),
+		Status: 201, Complete: true, Body: []byte(measure.Result),
 		Headers: []onefold.Header{{Name: "Content-Type", Value: "application/json"}},
 	}
 }
 
 func (noop) CredentialDigest(context.Context, onefold.Route) (string, error) { return "", nil }
 
-func onefoldRig(b *testing.B, idle bool) *rig.Rig {
-	b.Helper()
-	return rig.New(b, rig.Options{Carrier: noop{}, Idle: idle, Edit: func(text string) string {
-		return strings.NewReplacer("SANDBOX_URL", "http://127.0.0.1:1", "in_flight: 64", "in_flight: 256", "unresolved: 100", "unresolved: 1000000").Replace(text)
-	}})
+// options make a rig with the no-op target and limits that nothing meets.
+func options(idle bool) rig.Options {
+	return rig.Options{Carrier: noop{}, Idle: idle, Edit: func(text string) string {
+		return strings.NewReplacer("SANDBOX_URL", "http://127.0.0.1:1", "in_flight: 64", "in_flight: 1024", "unresolved: 100", "unresolved: 1000000").Replace(text)
+	}}
 }
 
+// submit admits an operation, or finds it.
+func submit(ctx context.Context, r *rig.Rig, key string) (onefold.Operation, bool, error) {
+	return r.Ledger.Submit(ctx, r.Submission("bills.create", key, measure.Request))
+}
+
+// whole submits an operation and waits until its outcome is on record.
+func whole(ctx context.Context, r *rig.Rig, key string) error {
+	op, _, err := submit(ctx, r, key)
+	if err != nil {
+		return err
+	}
+	op, err = r.Ledger.Wait(ctx, rig.Workspace, op.ID, onefold.Rested)
+	if err == nil && op.State != onefold.Confirmed {
+		err = fmt.Errorf("the operation is %s", op.State)
+	}
+	return err
+}
+
+var errAdmitted = errors.New("a repeat was admitted")
+
+// repeat submits what is known already.
+func repeat(ctx context.Context, r *rig.Rig, key string) error {
+	_, replayed, err := submit(ctx, r, key)
+	if err == nil && !replayed {
+		err = errAdmitted
+	}
+	return err
+}
+
+// each runs a case with every number of callers.
+func each(b *testing.B, who string, run func(b *testing.B, callers int)) {
+	b.Helper()
+	for _, n := range measure.Callers() {
+		b.Run(fmt.Sprintf("%s/callers=%d", who, n), func(b *testing.B) { run(b, n) })
+	}
+}
+
+// BenchmarkAdmission is a submission until it is durable; nothing carries it out.
 func BenchmarkAdmission(b *testing.B) {
-	for _, n := range callers {
-		b.Run(fmt.Sprintf("onefold/callers=%d", n), func(b *testing.B) {
-			r := onefoldRig(b, true)
-			together(b, n, func(i int64) error {
-				_, _, err := r.Ledger.Submit(b.Context(), r.Submission("bills.create", callerKey(i), request))
-				return err
-			})
+	each(b, "onefold", func(b *testing.B, callers int) {
+		r := rig.New(b, options(true))
+		measure.Together(b, callers, func() error {
+			_, _, err := submit(b.Context(), r, measure.Key())
+			return err
 		})
-		b.Run(fmt.Sprintf("hand-written/callers=%d", n), func(b *testing.B) {
-			t := openTable(b)
-			together(b, n, func(i int64) error { return t.admit(b.Context(), callerKey(i)) })
-		})
-	}
+	})
+	each(b, "hand-written", func(b *testing.B, callers int) {
+		t := openTable(b, nil)
+		measure.Together(b, callers, func() error { return t.admit(b.Context(), measure.Key()) })
+	})
 }
 
+// BenchmarkWholePath is a submission until the caller has its durable outcome.
 func BenchmarkWholePath(b *testing.B) {
-	for _, n := range callers {
-		b.Run(fmt.Sprintf("onefold/callers=%d", n), func(b *testing.B) {
-			r := onefoldRig(b, false)
-			together(b, n, func(i int64) error {
-				op, _, err := r.Ledger.Submit(b.Context(), r.Submission("bills.create", callerKey(i), request))
-				if err != nil {
-					return err
-				}
-				op, err = r.Ledger.Wait(b.Context(), rig.Workspace, op.ID, onefold.Rested)
-				if err == nil && op.State != onefold.Confirmed {
-					err = fmt.Errorf("the operation is %s", op.State)
-				}
-				return err
-			})
-		})
-		b.Run(fmt.Sprintf("hand-written/callers=%d", n), func(b *testing.B) {
-			t := openTable(b)
-			together(b, n, func(i int64) error {
-				key := callerKey(i)
-				if err := t.admit(b.Context(), key); err != nil {
-					return err
-				}
-				if err := t.start(b.Context(), key); err != nil {
-					return err
-				}
-				return t.finish(b.Context(), key)
-			})
-		})
-	}
+	each(b, "onefold", func(b *testing.B, callers int) {
+		r := rig.New(b, options(false))
+		measure.Together(b, callers, func() error { return whole(b.Context(), r, measure.Key()) })
+	})
+	each(b, "hand-written", func(b *testing.B, callers int) {
+		t := openTable(b, nil)
+		measure.Together(b, callers, func() error { return t.whole(b.Context(), measure.Key()) })
+	})
 }
 
+// BenchmarkRepeat is the same submission again: it is answered and writes nothing.
 func BenchmarkRepeat(b *testing.B) {
-	for _, n := range callers {
-		b.Run(fmt.Sprintf("onefold/callers=%d", n), func(b *testing.B) {
-			r := onefoldRig(b, false)
-			op := r.Submit("bills.create", "k", request)
-			r.UntilState(op.ID, onefold.Confirmed)
-			together(b, n, func(int64) error {
-				_, replayed, err := r.Ledger.Submit(b.Context(), r.Submission("bills.create", "k", request))
-				if err == nil && !replayed {
-					err = fmt.Errorf("a repeat was admitted")
-				}
-				return err
-			})
-		})
-		b.Run(fmt.Sprintf("hand-written/callers=%d", n), func(b *testing.B) {
-			t := openTable(b)
-			for _, err := range []error{t.admit(b.Context(), "k"), t.start(b.Context(), "k"), t.finish(b.Context(), "k")} {
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-			together(b, n, func(int64) error { return t.repeat(b.Context(), "k") })
-		})
-	}
-}
-
-// table is the hand-written idempotency table: one row for each caller key,
-// three commits for each operation, on one writing connection and a few that
-// read, which is what suits SQLite best.
-type table struct {
-	write, read *sql.DB
-}
-
-func openTable(b *testing.B) *table {
-	b.Helper()
-	path := filepath.Join(b.TempDir(), "table.db")
-	const settings = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(4000)&_txlock=immediate"
-	open := func(conns int) *sql.DB {
-		db, err := sql.Open("sqlite", "file:"+path+settings)
-		if err != nil {
+	each(b, "onefold", func(b *testing.B, callers int) {
+		r := rig.New(b, options(false))
+		key := measure.Key()
+		if err := whole(b.Context(), r, key); err != nil {
 			b.Fatal(err)
 		}
-		db.SetMaxOpenConns(conns)
-		db.SetMaxIdleConns(conns)
-		b.Cleanup(func() { _ = db.Close() })
-		return db
-	}
-	t := &table{write: open(1), read: open(4)}
-	_, err := t.write.Exec(`create table idem (
-		id integer primary key, tenant text not null, key text not null, request_hash blob not null,
-		request text not null, state text not null default 'admitted', attempt int not null default 0,
-		locked_at int, response text, created_at int not null default (unixepoch()), finished_at int,
-		unique (tenant, key))`)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return t
-}
-
-var hash = make([]byte, 32)
-
-func (t *table) admit(ctx context.Context, key string) error {
-	_, err := t.write.ExecContext(ctx, `insert into idem (tenant, key, request_hash, request) values ('acme', ?, ?, ?) on conflict do nothing`, key, hash, request)
-	return err
-}
-
-func (t *table) start(ctx context.Context, key string) error {
-	_, err := t.write.ExecContext(ctx, `update idem set state = 'started', attempt = attempt + 1, locked_at = unixepoch() where tenant = 'acme' and key = ? and state = 'admitted'`, key)
-	return err
-}
-
-func (t *table) finish(ctx context.Context, key string) error {
-	_, err := t.write.ExecContext(ctx, `update idem set state = 'done', response = '{"id":"BILL-1"}', finished_at = unixepoch(), locked_at = null where tenant = 'acme' and key = ? and state = 'started'`, key)
-	return err
-}
-
-func (t *table) repeat(ctx context.Context, key string) error {
-	var state string
-	var response sql.NullString
-	return t.read.QueryRowContext(ctx, `select state, response from idem where tenant = 'acme' and key = ?`, key).Scan(&state, &response)
+		measure.Together(b, callers, func() error { return repeat(b.Context(), r, key) })
+	})
+	each(b, "hand-written", func(b *testing.B, callers int) {
+		t := openTable(b, nil)
+		key := measure.Key()
+		if err := t.whole(b.Context(), key); err != nil {
+			b.Fatal(err)
+		}
+		measure.Together(b, callers, func() error { return t.repeat(b.Context(), key) })
+	})
 }
