@@ -42,7 +42,7 @@ func TestARuleThatSettlesTheOperation(t *testing.T) {
 	l := newTale(t).send(Write)
 	l.answer(1, Answer{Outcome: OutcomeUnknown}).send(Replay).do(Event{Kind: EventCanceled, Cancel: &Cancellation{}})
 	l.answer(2, Answer{Outcome: OutcomeRejected, SettlesOperation: true}).is(Uncertain, BarWithdrawn)
-	l = newTale(t).send(Write).answer(1, Answer{Outcome: OutcomeNotApplied, SettlesOperation: true}).is(Prepared)
+	newTale(t).send(Write).answer(1, Answer{Outcome: OutcomeNotApplied, SettlesOperation: true}).is(Prepared)
 }
 
 // TestASuccessThatWasCutOffIsNeverSentAgain: not by a replay, not by an

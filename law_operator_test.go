@@ -26,7 +26,7 @@ func TestAWithdrawalUndoesNothing(t *testing.T) {
 	l = newTale(t).send(Write).do(cancel(true)).is(Attempting, BarWithdrawn)
 	l.answer(1, Answer{Outcome: OutcomeConfirmed, Reference: ourRef}).is(Confirmed, BarWithdrawn)
 
-	l = newTale(t).send(Write).do(cancel(true)).answer(1, Answer{Outcome: OutcomeNotApplied}).is(Canceled, BarWithdrawn)
+	newTale(t).send(Write).do(cancel(true)).answer(1, Answer{Outcome: OutcomeNotApplied}).is(Canceled, BarWithdrawn)
 	l = newTale(t).send(Write).answer(1, Answer{Outcome: OutcomeUnknown}).do(cancel(true)).is(Uncertain, BarWithdrawn)
 	l.lease()
 	l.refuses(l.begin(Replay), CodeBarred)

@@ -164,6 +164,7 @@ func (s *scene) settle(op *Operation) {
 		op.Result = &Result{Reference: ourRef, LearntFrom: LearntFromResponse, At: *op.SettledAt}
 	case Rejected:
 		op.Rejection = &Rejection{Code: "refused", At: *op.SettledAt}
+	default: // a canceled operation carries nothing more
 	}
 }
 
@@ -186,6 +187,7 @@ func (s *scene) open(op *Operation) {
 		if s.doubt == DoubtAccepted && s.awaited != 0 {
 			op.Accepted = &Acceptance{At: *at(time.Hour), Until: *at(s.awaited)}
 		}
+	default: // a prepared operation carries nothing more
 	}
 	for i, reason := range s.holds {
 		id := fmt.Sprintf("rev_hold_%d", i)

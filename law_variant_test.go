@@ -78,6 +78,7 @@ var answers = func() (list []Answer) {
 			)
 		case OutcomeExists:
 			list = append(list, Answer{Outcome: o, OwnIdentity: true})
+		default: // the bare outcome says all
 		}
 	}
 	return list

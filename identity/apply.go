@@ -36,6 +36,7 @@ func decimalIn(v *Value) (d Decimal, complaint string) {
 		if fault := err.(*SyntaxError); fault.Reason == ReasonNumberRange { //nolint:errorlint // ParseDecimal returns nothing else
 			return Decimal{}, fault.Detail
 		}
+	default: // nothing else is ever a number
 	}
 	return Decimal{}, "a decimal is a number, or a string that is a number in JSON, like \"1250.00\""
 }

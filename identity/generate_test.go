@@ -48,6 +48,7 @@ func nodes(depth int) *rapid.Generator[*node] {
 		case identity.Object:
 			n.names = rapid.SliceOfNDistinct(texts(), 0, 4, rapid.ID[string]).Draw(t, "names")
 			n.children = rapid.SliceOfN(nodes(depth-1), len(n.names), len(n.names)).Draw(t, "members")
+		case identity.Null: // nothing to draw
 		}
 		return n
 	})

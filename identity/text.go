@@ -64,6 +64,7 @@ func compileTextStep(item *Value) (TextStep, error) {
 		switch op := TextOperation(item.text); op {
 		case TextTrim, TextCollapseSpaces, TextCasefold, TextNFC, TextNFKC, TextStripLeadingZeros:
 			return TextStep{Operation: op}, nil
+		default: // strip is an object, anything else unknown
 		}
 	case Object:
 		characters, found := item.Get(string(TextStrip))
@@ -74,6 +75,7 @@ func compileTextStep(item *Value) (TextStep, error) {
 			return TextStep{}, wrong("/strip", "strip takes a string of at least one character")
 		}
 		return TextStep{Operation: TextStrip, Characters: characters.text}, nil
+	default: // no other kind is a step
 	}
 	return TextStep{}, wrong("", known)
 }

@@ -33,9 +33,12 @@ func Example() {
 		return
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	_, err = client.Post("http://"+l.Addr().String()+"/bills", "application/json",
+	response, err := client.Post("http://"+l.Addr().String()+"/bills", "application/json",
 		strings.NewReader(`{"supplier": "S-1", "number": "2026-1", "total": "99.00", "external_ref": "r-1"}`))
 	fmt.Println("answered:", err == nil)
+	if err == nil {
+		_ = response.Body.Close()
+	}
 
 	sum, err := s.Summary(ctx)
 	fmt.Println("effects:", sum.Effects, err)

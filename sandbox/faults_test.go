@@ -31,6 +31,7 @@ func whole(got string, err error) bool {
 	if err != nil || parseErr != nil {
 		return false
 	}
+	defer response.Body.Close()
 	_, readErr := io.ReadAll(response.Body)
 	return readErr == nil
 }

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -81,7 +82,10 @@ func TestDropWithoutAConnectionAborts(t *testing.T) {
 	w := start(t)
 	w.fault(sandbox.Fault{Kind: sandbox.DropAfterEffect})
 	aborted := func() (is bool) {
-		defer func() { is = recover() == http.ErrAbortHandler }()
+		defer func() {
+			err, isError := recover().(error)
+			is = isError && errors.Is(err, http.ErrAbortHandler)
+		}()
 		w.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/bills", strings.NewReader(bill(""))))
 		return false
 	}

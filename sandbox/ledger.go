@@ -57,8 +57,8 @@ func (x *exchange) storedAnswer(t transaction) (said answer, found bool, err err
 // write refuses the request, or makes its effect: under the fault Twice a second one too, unless that delivery would
 // have been caught.
 func (x *exchange) write(t transaction) (answer, []Effect, error) {
-	if x.memberError != nil {
-		return refusal(http.StatusBadRequest, "invalid", "the body "+x.memberError.Error()), nil, nil
+	if why := x.memberError; why != nil {
+		return refusal(http.StatusBadRequest, "invalid", "the body "+why.Error()), nil, nil //nolint:nilerr // the answer is the error's
 	}
 	if name, why := x.collection.check(x.members); why != "" {
 		return refusal(http.StatusUnprocessableEntity, "invalid", name+" "+why, "member", "/"+name), nil, nil

@@ -26,8 +26,9 @@ func (x *exchange) replacement() (answer, bool) {
 	case Redirect:
 		said := refusal(http.StatusTemporaryRedirect, "redirect", "here, again")
 		return said.with("Location", x.r.URL.RequestURI()), true
+	default:
+		return answer{}, false
 	}
-	return answer{}, false
 }
 
 // dress gives the answer the body and headers that the fault asks for.
@@ -79,8 +80,9 @@ func (x *exchange) outcome(said answer) (Outcome, int) {
 		return Dropped, 0
 	case Cut, WrongLength:
 		return CutShort, said.status
+	default:
+		return Answered, said.status
 	}
-	return Answered, said.status
 }
 
 // deliver sends the answer, or what the fault leaves of it.
@@ -116,7 +118,7 @@ func (x *exchange) send(said answer) {
 
 // fail is for a fault of the sandbox's own: its file cannot be read or written.
 func (x *exchange) fail(what string, err error) {
-	x.sandbox.log.Error("cannot "+what, "request", x.request.Seq, "error", err)
+	x.sandbox.log.Error("the sandbox failed", "cannot", what, "request", x.request.Seq, "error", err)
 	said := refusal(http.StatusInternalServerError, "internal", "the sandbox cannot "+what)
 	if x.request.Seq != 0 {
 		if err := x.sandbox.store.within(x.store, func(t transaction) error { return x.finishAs(t, Answered, said.status) }); err != nil {

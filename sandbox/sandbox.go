@@ -161,7 +161,7 @@ func (s *Sandbox) within(ctx context.Context, work func(transaction) error) erro
 func (s *Sandbox) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.enter() {
-			refusal(http.StatusServiceUnavailable, "closed", "the sandbox is closed").write(w)
+			_ = refusal(http.StatusServiceUnavailable, "closed", "the sandbox is closed").write(w) // nobody is left to tell
 			return
 		}
 		defer s.leave()

@@ -55,7 +55,7 @@ func TestFailuresAreToldApart(t *testing.T) {
 		}
 	}
 	refusal := &onefold.Error{Code: onefold.CodeStaleVersion}
-	if got := storeError("test", refusal); got != error(refusal) {
+	if got, same := storeError("test", refusal).(*onefold.Error); !same || got != refusal { //nolint:errorlint // unwrapped is the point
 		t.Errorf("a refusal became %v", got)
 	}
 	if storeError("test", nil) != nil {

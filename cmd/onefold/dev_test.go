@@ -154,7 +154,7 @@ func TestDevTellsItsStory(t *testing.T) {
 
 	steps, states := 0, map[string]int{}
 	var end map[string]any
-	for end == nil {
+	for {
 		line, ok := d.next(t)
 		if !ok {
 			t.Fatalf("it ended early; standard error: %s", d.err)

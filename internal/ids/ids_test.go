@@ -25,7 +25,7 @@ func TestIdentifiersCarryTheirTimeAndDoNotRepeat(t *testing.T) {
 
 func TestChanceVaries(t *testing.T) {
 	t.Parallel()
-	if (Random{}).Chance() == (Random{}).Chance() {
+	if first, second := (Random{}).Chance(), (Random{}).Chance(); first == second {
 		t.Fatal("the same number twice in a row")
 	}
 }
