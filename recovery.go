@@ -51,6 +51,7 @@ func NextStep(op *Operation, p *Policy, c ConnectionStanding, replayDenied strin
 				return waiting
 			}
 			return Step{Action: NextOperator, At: now, Why: why}
+		case StepPoll: // no word of in_doubt: whether it is due was asked before them
 		}
 	}
 	if waiting.Action != "" {
