@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/onefold-dev/onefold"
@@ -210,7 +211,7 @@ func (s *session) syncReviews(h *held, before []onefold.Review) error {
 	for i := range h.op.Reviews {
 		r := &h.op.Reviews[i]
 		was := known[r.ID]
-		if was != nil && was.Status == r.Status && was.Owner == r.Owner && was.EscalatedAt == r.EscalatedAt {
+		if was != nil && reflect.DeepEqual(was, r) {
 			continue
 		}
 		document, err := json.Marshal(r)
