@@ -82,9 +82,13 @@ func (w *Worker) frozen(ctx context.Context, t *task) ([]byte, Frozen, error) {
 	if err != nil {
 		return nil, Frozen{}, unavailable(err)
 	}
-	frozen, found, err := w.store.FrozenRequest(ctx, t.op.ID)
-	if err != nil {
-		return nil, Frozen{}, unavailable(err)
+	// The first begin stores the frozen request and its attempt together: where no
+	// attempt is on record there is none to be read.
+	frozen, found := Frozen{}, false
+	if len(t.op.Attempts) > 0 {
+		if frozen, found, err = w.store.FrozenRequest(ctx, t.op.ID); err != nil {
+			return nil, Frozen{}, unavailable(err)
+		}
 	}
 	if !found {
 		failpoint.Before(failpoint.Frozen)

@@ -50,7 +50,7 @@ func capabilityShape() *objectShape {
 		may("approval", unset, "When persons must approve; not supported by this release."),
 		may("amends", unset, "What a request may amend; not supported by this release."),
 		may("serialize", unset, "What waits for what (I25); not supported by this release."),
-		may("payload", laterShape{same: []*identity.Value{identity.NewString("retain"), identity.NewNull()}}, "How the payload is kept; this release knows retain."),
+		may("payload", laterShape{same: []*identity.Value{identity.NewString("retain"), identity.NewNull()}, words: []string{"until_settled", "fingerprint_only"}}, "How the payload is kept; this release knows retain."),
 		may("key_time", unset, "Whether keys carry their time (I30); not supported by this release."),
 		may("retention", orNull(object(
 			may("key", kept, "How long a key is honoured; 30d by default."),

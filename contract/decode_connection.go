@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/onefold-dev/onefold"
@@ -131,12 +132,22 @@ func refuseURL(s string) string {
 		return ""
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.Opaque != "":
 		return "wants an absolute address that begins with https:// or http://"
+	case !goodPort(u):
+		return "the address has no port between 1 and 65535"
 	case u.User != nil:
 		return "an address has no user or password in it; write them under auth and secrets"
 	case u.RawQuery != "" || u.ForceQuery || strings.Contains(s, "#"):
 		return "the address of a connection has no query and no fragment"
 	}
 	return ""
+}
+
+func goodPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	port, err := strconv.Atoi(u.Port())
+	return err == nil && port >= 1 && port <= 65535
 }
 
 // SecretEnvPrefix is how the names of a workspace's environment secrets begin.

@@ -225,13 +225,21 @@ func (a anyShape) check(c *checker, at string, v *identity.Value) {
 
 // laterShape is a member that a later release reads. It may be there with a
 // value that means the same as leaving it out.
-type laterShape struct{ same []*identity.Value }
+type laterShape struct {
+	same []*identity.Value
+	// words are the texts that a later release knows; without any, everything is.
+	words []string
+}
 
 func (l laterShape) check(c *checker, at string, v *identity.Value) {
 	for _, same := range l.same {
 		if identity.EqualJSON(same, v) {
 			return
 		}
+	}
+	if len(l.words) > 0 && (v.Kind() != identity.String || !slices.Contains(l.words, v.Text())) {
+		c.fault(at, "unknown value", "known are retain and, in later releases, "+strings.Join(l.words, " and "))
+		return
 	}
 	c.later(at, lastToken(at))
 }

@@ -128,7 +128,7 @@ func windowShape() *objectShape {
 func formatShape() *objectShape {
 	return object(
 		may("max", integerShape{min: 1, max: maxLimit}, "The longest text that fits, in characters."),
-		may("alphabet", textShape{what: "uuid, hex, digits, alnum, base32hex, or the characters themselves", max: maxName}, "uuid, hex, digits, alnum, base32hex, or the characters themselves."),
+		may("alphabet", textShape{what: "uuid, hex, digits, alnum, base32hex, or the characters themselves", pattern: anyText, max: maxName}, "uuid, hex, digits, alnum, base32hex, or the characters themselves."),
 		may("uuid_version", integerShape{min: 1, max: 8}, "The version that a UUID says; 4 by default."),
 		may("reason", sentence, "Why fewer than 64 bits are enough (I13a)."),
 	)

@@ -17,6 +17,7 @@ var (
 	memberPattern     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 	headerPattern     = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 	classPattern      = regexp.MustCompile(`^[1-5]xx$`)
+	anyText           = regexp.MustCompile(`^.+$`)
 	linePattern       = regexp.MustCompile(`^[^\x00-\x1F\x7F]*[^\x00-\x1F\x7F ][^\x00-\x1F\x7F]*$`)
 )
 

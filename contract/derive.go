@@ -130,13 +130,37 @@ func enforcementLacks(op *TargetOperation) []string {
 	return lacks
 }
 
-// carried says whether the identity travels with a write. Other kinds than key
-// may rest on a value of the request itself.
+// carried says whether what the target recognises travels with a write: for a
+// key the identity, for the other kinds the identity or the reference. A kind
+// that rests on a value of the request names that value as the carrier. The
+// functions of a Go target are called with both.
 func carried(op *TargetOperation) bool {
-	if op.Identity.Kind != IdentityKey || op.Identity.Carrier != nil {
+	if op.Go != nil || carries(op, "identity") {
 		return true
 	}
-	return carries(op, "identity") || carries(op, "reference")
+	return op.Identity.Kind != IdentityKey && carries(op, "reference")
+}
+
+// asksInVain names a derived value that a look-up asks for and that the write
+// never carries, "" if there is none: that it finds nothing says nothing.
+func asksInVain(op *TargetOperation, l *Lookup) string {
+	if op.Go != nil {
+		return ""
+	}
+	texts := append([]string{l.Path}, allTexts(l.Body)...)
+	for _, h := range l.Headers {
+		texts = append(texts, h.Value)
+	}
+	for i := range l.Match {
+		texts = append(texts, allTexts(l.Match[i].Value)...)
+	}
+	for _, member := range []string{"identity", "reference"} {
+		asks := slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "operation/"+member) })
+		if asks && !carries(op, member) {
+			return member
+		}
+	}
+	return ""
 }
 
 // writtenTexts lists all that may refer to something in a write.
@@ -221,6 +245,9 @@ func provesAbsence(op *TargetOperation) (bool, string) {
 	}
 	evidence := 0
 	for i := range op.Lookups {
+		if member := asksInVain(op, &op.Lookups[i]); member != "" {
+			return false, "a look-up asks for the operation's " + member + ", which the write does not carry"
+		}
 		switch l := &op.Lookups[i]; {
 		case l.By == LookupByEvidence:
 			evidence++

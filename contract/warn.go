@@ -22,6 +22,12 @@ func (l *linter) operationWarnings(d *Document, op *TargetOperation) {
 	if protection := ProtectionOf(op); replay >= 0 && lookup > replay && protection != onefold.ProtectionEnforced {
 		l.warn(d, op.Pointer+"/in_doubt", fmt.Sprintf("replay comes before lookup, but the target is %s, not enforced", protection), "look it up first")
 	}
+	for i := range op.Lookups {
+		if member := asksInVain(op, &op.Lookups[i]); member != "" {
+			l.warn(d, fmt.Sprintf("%s/lookup/%d", op.Pointer, i), "the look-up asks for the operation's "+member+", which the write does not carry: it finds nothing, and that proves nothing",
+				"write $operation/"+member+" into the request")
+		}
+	}
 	l.timeoutWarning(d, op)
 	if op.Go == nil {
 		l.ruleWarnings(d, op)

@@ -75,27 +75,40 @@ func (s *Store) prepareAdmission(a onefold.Admission) (*admission, error) {
 	}, nil
 }
 
+// run takes the claim first: that it can be written is how most admissions learn
+// that nobody holds the key, without asking.
 func (p *admission) run(s *session) (*held, bool, error) {
-	if winner, err := p.winner(s); err != nil || winner != nil {
-		return winner, false, err
-	}
 	c, err := s.connection(p.ref, false)
 	if err != nil {
 		return nil, false, err
 	}
+	unresolved := 0
 	if c != nil {
-		unresolved, err := s.countUnresolved(c.num)
-		if err != nil {
+		if unresolved, err = s.countUnresolved(c.num); err != nil {
 			return nil, false, err
 		}
-		if unresolved >= p.UnresolvedLimit {
+	}
+	if c == nil || unresolved >= p.UnresolvedLimit {
+		// What follows refuses or writes, and a repeat wants neither.
+		if winner, err := p.winner(s); err != nil || winner != nil {
+			return winner, false, err
+		}
+		if c != nil {
 			return nil, false, limited(unresolved)
 		}
-	} else if c, err = s.connection(p.ref, true); err != nil {
-		return nil, false, err
+		if c, err = s.connection(p.ref, true); err != nil {
+			return nil, false, err
+		}
 	}
 	h, err := p.insert(s, c.num)
-	return h, err == nil, err
+	if err != nil || h != nil {
+		return h, err == nil, err
+	}
+	winner, err := p.winner(s)
+	if err == nil && winner == nil {
+		err = fmt.Errorf("the key %q of %s is held, and by nobody", p.Operation.Key, p.Operation.Workspace)
+	}
+	return winner, false, err
 }
 
 // winner is the operation that holds the key already, nil if none does.
@@ -119,22 +132,28 @@ func (p *admission) winner(s *session) (*held, error) {
 	return h, nil
 }
 
+// insert writes the operation, nil where its key is held already: then nothing
+// was written.
 func (p *admission) insert(s *session, connection int64) (*held, error) {
 	num, err := s.nextSeq()
 	if err != nil {
 		return nil, err
 	}
 	op := &p.Operation
+	claimed, err := s.exec("claim.insert", p.digest, op.Key, num)
+	if err != nil {
+		return nil, err
+	}
+	if claimed == 0 {
+		s.seq-- // nothing was written under it
+		return nil, nil
+	}
 	inserted, err := s.exec("operation.insert", admittedRow(num, connection, &op.Admitted)...)
 	if err != nil {
 		return nil, err
 	}
 	if inserted == 0 {
-		s.seq-- // nothing was written under it
-		return nil, onefold.ErrIdentityTaken
-	}
-	if err := s.must("claim.insert", p.digest, op.Key, num); err != nil {
-		return nil, err
+		return nil, onefold.ErrIdentityTaken // and the claim is undone with the transaction
 	}
 	if err := s.must("payload.insert", num, p.Request); err != nil {
 		return nil, err
@@ -165,7 +184,11 @@ func limited(unresolved int) error {
 
 // Claimed finds the operation that holds a key. It writes nothing.
 func (s *Store) Claimed(ctx context.Context, k onefold.ClaimKey) (onefold.Operation, bool, error) {
-	h, err := s.readers.operation(ctx, "operation.by_claim", claimDigest(k))
+	digest := claimDigest(k)
+	if op, known := s.remembered(ctx, k, digest); known {
+		return op, true, nil
+	}
+	h, err := s.readers.operation(ctx, "operation.by_claim", digest)
 	if errors.Is(err, sql.ErrNoRows) {
 		return onefold.Operation{}, false, nil
 	}
@@ -175,7 +198,28 @@ func (s *Store) Claimed(ctx context.Context, k onefold.ClaimKey) (onefold.Operat
 	if h.op.Key != k.Key || h.op.Workspace != k.Workspace || h.op.Capability != k.Capability {
 		return onefold.Operation{}, false, fmt.Errorf("sqlite: two claims have one digest: %s and the key %q of %s", h.op.ID, k.Key, k.Workspace)
 	}
+	if !h.live {
+		s.repeats.keep(digest, h)
+		return h.op.Clone(), true, nil
+	}
 	return h.op, true, nil
+}
+
+// remembered answers a repeat of a finished operation that was read before and
+// has not changed since: a finished operation changes with its version. It asks
+// the file for the version each time, because other processes write to it too. A
+// failure is none: who asks in full is told of it.
+func (s *Store) remembered(ctx context.Context, k onefold.ClaimKey, digest []byte) (onefold.Operation, bool) {
+	h := s.repeats.find(digest)
+	if h == nil || h.op.Key != k.Key || h.op.Workspace != k.Workspace || h.op.Capability != k.Capability {
+		return onefold.Operation{}, false
+	}
+	num, version := int64(0), int64(0)
+	err := s.readers.row(ctx, "claim.finished", []any{digest}, &num, &version)
+	if err != nil || num != h.num || version != h.op.Version {
+		return onefold.Operation{}, false
+	}
+	return h.op.Clone(), true
 }
 
 // Note appends an entry to an operation's timeline (M22), at most

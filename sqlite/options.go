@@ -133,6 +133,7 @@ type Store struct {
 	writer  *writer
 	readers *reader
 	runner  runnerPlace
+	repeats repeats
 }
 
 var _ onefold.Store = (*Store)(nil)

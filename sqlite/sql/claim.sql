@@ -3,8 +3,16 @@
 -- index: PRIMARY KEY
 SELECT c.key, c.operation FROM claim AS c WHERE c.digest = ?1;
 
+-- What an operation is known to be at, that is finished and holds its key: enough to tell that nothing changed.
+-- name: claim.finished
+-- index: PRIMARY KEY
+-- index: INTEGER PRIMARY KEY
+SELECT c.operation, f.version FROM claim AS c CROSS JOIN finished_operation AS f ON f.operation = c.operation
+WHERE c.digest = ?1;
+
+-- It changes no row where the key is held already.
 -- name: claim.insert
-INSERT INTO claim (digest, key, operation) VALUES (?1, ?2, ?3);
+INSERT INTO claim (digest, key, operation) VALUES (?1, ?2, ?3) ON CONFLICT (digest) DO NOTHING;
 
 -- The history of the key first: without it the claim may not be deleted.
 -- name: claim.record_release
