@@ -2,7 +2,6 @@ package contract
 
 import (
 	"testing"
-	"time"
 
 	"github.com/onefold-dev/onefold"
 )
@@ -103,7 +102,8 @@ func FuzzJudgeLookup(f *testing.F) {
 	})
 }
 
-// A body of the largest size that is read costs no more than its size.
+// A body of the largest size that is read costs no more than its size: what
+// grows with its square would not end within the test's own time-out.
 func TestLargeHostileBodiesAreJudged(t *testing.T) {
 	t.Parallel()
 	p, m := programOf(t, exampleOperation()), exampleMaterials(t)
@@ -112,12 +112,8 @@ func TestLargeHostileBodiesAreJudged(t *testing.T) {
 		[]byte(`{"items":[` + string(hostile(`1,`, maxAnswer-20)) + `1]}`),
 		[]byte(`{"items":[` + string(hostile(`{},`, maxAnswer-20)) + `{}]}`),
 	} {
-		began := time.Now()
 		p.judge(m, whole(200, string(body)), true)
 		p.judgeLookup(&p.lookups[0], m, whole(200, string(body)))
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("%.20s… took %v", body, took)
-		}
 	}
 }
 

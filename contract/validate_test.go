@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 const exampleSchema = `{
@@ -98,16 +97,13 @@ func TestFaultsAreBounded(t *testing.T) {
 	}
 }
 
-// A request of the largest size that is made of enormous numbers costs little.
+// A request of the largest size that is made of enormous numbers costs little:
+// written out in full, they would not end within the test's time-out.
 func TestEnormousNumbersCostLittle(t *testing.T) {
 	t.Parallel()
 	s := schemaOf(t, `{"items":{"type":"integer","minimum":0,"multipleOf":7}}`)
 	for _, one := range []string{"1e10000", "1e-10000", "1E9999"} {
-		began := time.Now()
 		faults := s.check(parsed(t, `[`+strings.Repeat(one+",", 100_000)+`1]`))
-		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("%s: %v", one, took)
-		}
 		if len(faults) != 1 || faults[0].Rule != "number" {
 			t.Errorf("%s: %v", one, faults)
 		}

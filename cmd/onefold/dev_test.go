@@ -196,6 +196,52 @@ func TestDevTellsItsStory(t *testing.T) {
 	again.end(t)
 }
 
+// A dev that is killed in the middle of its story tells it anew, with new
+// operations, at the next start; once it was told to its end it is not repeated.
+//
+// Proves: M12, M24
+func TestDevTellsAnEndedStoryAnew(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, data)
+	d.next(t)
+	if line, _ := d.next(t); line["step"] == nil {
+		t.Fatalf("no step of the story: %v", line)
+	}
+	if err := d.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = d.cmd.Wait() // killed
+
+	again := startDev(t, data)
+	again.next(t)
+	keys, end := map[string]bool{}, false
+	for !end {
+		line, ok := again.next(t)
+		if !ok {
+			t.Fatalf("it ended early; standard error: %s", again.err)
+		}
+		if end = line["step"] == nil; end {
+			if twice, _ := line["duplicates"].([]any); len(twice) > 0 {
+				t.Errorf("made twice: %v", twice)
+			}
+			break
+		}
+		if line["failed"] != false {
+			t.Errorf("step %v: %v", line["step"], line["outcome"])
+		}
+		keys[fmt.Sprint(line["operation"])] = true
+	}
+	if len(keys) < 12 {
+		t.Errorf("the second telling has %d operations", len(keys))
+	}
+	again.end(t)
+
+	third := startDev(t, data)
+	third.next(t)
+	third.end(t)
+}
+
 // agree holds the two ledgers against each other, effect by effect.
 func agree(t *testing.T, api, sandbox, token string, end map[string]any) {
 	t.Helper()
@@ -300,17 +346,18 @@ func TestDevSaysWhatIsInTheWay(t *testing.T) {
 	first, _ := d.next(t)
 	binary := filepath.Join(os.Getenv(binaryFolder), "onefold")
 	for _, c := range []struct {
-		args []string
-		want string
+		args       []string
+		want, code string
 	}{
-		{[]string{"dev", "--data", data, "--listen", "127.0.0.1:0", "--sandbox-listen", "127.0.0.1:0"}, "another onefold dev uses"},
+		{[]string{"dev", "--data", data, "--listen", "127.0.0.1:0", "--sandbox-listen", "127.0.0.1:0"}, "another onefold dev uses", "folder_in_use"},
 		{[]string{
 			"dev", "--data", data + "2", "--listen", strings.TrimPrefix(fmt.Sprint(first["api"]), "http://"), "--sandbox-listen", "127.0.0.1:0",
-		}, "is in use"},
+		}, "is in use", "address_in_use"},
 	} {
 		out, err := exec.Command(binary, append(c.args, "--output", "json")...).CombinedOutput()
 		var problem map[string]any
-		if err == nil || json.Unmarshal(out, &problem) != nil || !strings.Contains(fmt.Sprint(problem["detail"]), c.want) {
+		if err == nil || json.Unmarshal(out, &problem) != nil || !strings.Contains(fmt.Sprint(problem["detail"]), c.want) ||
+			problem["code"] != c.code || problem["hint"] == nil || problem["type"] != "urn:onefold:cli:"+c.code {
 			t.Errorf("%v: %v: %s", c.args, err, out)
 		}
 	}

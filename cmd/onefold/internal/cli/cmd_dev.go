@@ -43,7 +43,8 @@ func newDev(a *app) *cobra.Command {
 		Use: "dev", Short: "Run everything on this machine, with a target that misbehaves", Args: wants(),
 		Long: "Run everything on this machine: ledger, API, runner, and a sandbox that plays an ERP and a bank and misbehaves on\n" +
 			"request. At the first start it tells a story of some sixteen operations that go wrong in different ways, and\n" +
-			"counts afterwards what really happened. Data that exists is used again, and the story not repeated.\n\n" +
+			"counts afterwards what really happened. Data that exists is used again, and the story not repeated.\n" +
+			"A story that was ended in the middle is told anew at the next start, with operations of its own.\n\n" +
 			"With --output json the first line on standard output says what is where, as soon as everything answers; the\n" +
 			"story follows as one JSON object for each operation.",
 		RunE: func(c *cobra.Command, _ []string) error { return a.dev(c.Context(), &o) },
@@ -64,7 +65,7 @@ type dev struct {
 	sandbox  *sandbox.Sandbox
 	node     *deployment.Node
 	token    string
-	fresh    bool // no operation was there at the start
+	telling  int // which telling of the story is due, 0 for none
 	api      net.Listener
 	erp      net.Listener
 	closings []func() error
@@ -81,7 +82,7 @@ func (a *app) dev(ctx context.Context, o *devOrder) (err error) {
 		return err
 	}
 	if d.folder, err = devfolder.Open(cmp.Or(o.data, devData), rand.Reader); err != nil {
-		return failed("give another folder with --data", "%s", err)
+		return failed(codeFileUnusable, "give another folder with --data", "%s", err)
 	}
 	if err := d.listen(ctx, o); err != nil {
 		return err
@@ -140,7 +141,7 @@ func closeQuietly(l net.Listener) func() error {
 func (d *dev) openSandbox(ctx context.Context) (err error) {
 	d.sandbox, err = sandbox.Open(ctx, sandbox.Options{Path: d.folder.Sandbox(), Now: d.app.Now, LookupLag: devLag, Logger: d.log})
 	if errors.Is(err, sandbox.ErrInUse) {
-		return failed("end the other one, or give another folder with --data", "another onefold dev uses %s", d.folder.Path())
+		return failed(codeFolderInUse, "end the other one, or give another folder with --data", "another onefold dev uses %s", d.folder.Path())
 	}
 	if err != nil {
 		return sandboxFailure(err, d.folder.Sandbox())
@@ -156,11 +157,11 @@ func (d *dev) openNode(ctx context.Context) error {
 	}
 	bytes, err := deployment.ResolveSecret(ctx, ref, d.app.LookupEnv)
 	if err != nil {
-		return failed("remove the folder to begin anew", "the secret in %s: %s", d.folder.Path(), err)
+		return failed(codeFileUnusable, "remove the folder to begin anew", "the secret in %s: %s", d.folder.Path(), err)
 	}
 	secret, err := deployment.NewSecret(bytes)
 	if err != nil {
-		return failed("remove the folder to begin anew", "the secret in %s: %s", d.folder.Path(), err)
+		return failed(codeFileUnusable, "remove the folder to begin anew", "the secret in %s: %s", d.folder.Path(), err)
 	}
 	d.node, err = deployment.OpenNode(ctx, deployment.NodeOptions{
 		Access: deployment.Access{
@@ -193,7 +194,10 @@ func (d *dev) prepare(ctx context.Context, store onefold.Store) error {
 		return err
 	}
 	some, _, err := store.List(ctx, onefold.Query{Workspace: examples.Workspace, Limit: 1})
-	d.fresh = len(some) == 0
+	if err != nil {
+		return err
+	}
+	d.telling, err = d.folder.BeginStory(len(some) == 0)
 	return err
 }
 
@@ -270,7 +274,7 @@ func (d *dev) run(ctx context.Context) error {
 	})
 	err := d.node.Run(work, d.api, func() {
 		d.announce()
-		if d.fresh {
+		if d.telling > 0 {
 			group.Go(func() { d.tellStory(work) })
 		}
 	})
@@ -303,11 +307,14 @@ func (d *dev) welcome(w io.Writer) {
 		[2]string{"  data", d.folder.Path() + "   remove it to begin anew"},
 	)
 	fmt.Fprintf(w, "\n%s\n\n  %s\n\n  %s\n\n", a.color(bold, "Try it, in another terminal:"), d.curlLine(), d.cliLine("ops list"))
-	if d.fresh {
+	switch {
+	case d.telling == 1:
 		fmt.Fprintf(w, "%s\n", a.color(bold, "The story:"))
-		return
+	case d.telling > 1:
+		fmt.Fprintf(w, "%s\n", a.color(bold, "The story, anew, for it did not come to its end; what it made then is still there:"))
+	default:
+		fmt.Fprintln(w, "The story was told at an earlier start; its operations are still there.")
 	}
-	fmt.Fprintln(w, "The story was told at the first start; its operations are still there.")
 }
 
 func (d *dev) curlLine() string {

@@ -241,7 +241,7 @@ func newOpsRequest(a *app) *cobra.Command {
 	return opsRead(a, "request ID", "Show what was submitted and what goes to the target", func(ctx context.Context, api *client.Client, id string) (client.Request, error) {
 		return api.Request(ctx, id)
 	}, func(r *client.Request) json.RawMessage { return r.Raw }, func(w io.Writer, r *client.Request) {
-		fmt.Fprintf(w, "submitted\n%s\n\nto the target\n", r.Request)
+		fmt.Fprintf(w, "submitted\n%s\n\nto the target\n", plainLines(string(r.Request)))
 		outgoingText(w, r.Outgoing)
 	})
 }
@@ -252,12 +252,12 @@ func outgoingText(w io.Writer, o *client.Outgoing) {
 		fmt.Fprintln(w, "not built yet: it is, when it is first sent")
 		return
 	}
-	fmt.Fprintf(w, "%s %s\n", o.Method, o.Path)
+	fmt.Fprintf(w, "%s %s\n", o.Method, plain(o.Path))
 	for _, h := range o.Headers {
 		fmt.Fprintf(w, "%s: %s\n", plain(h.Name), plain(h.Value))
 	}
 	if o.Body != nil {
-		fmt.Fprintf(w, "\n%s\n", *o.Body)
+		fmt.Fprintf(w, "\n%s\n", plainLines(*o.Body))
 	}
 }
 
@@ -265,6 +265,6 @@ func newOpsExplain(a *app) *cobra.Command {
 	return opsRead(a, "explain ID", "Say in plain language what is the matter with an operation", func(ctx context.Context, api *client.Client, id string) (client.Explanation, error) {
 		return api.Explain(ctx, id)
 	}, func(e *client.Explanation) json.RawMessage { return e.Raw }, func(w io.Writer, e *client.Explanation) {
-		fmt.Fprintln(w, e.Text)
+		fmt.Fprintln(w, plainLines(e.Text))
 	})
 }

@@ -162,7 +162,7 @@ func (a *app) rendered(op *onefold.Operation, f *onefold.Frozen, route onefold.R
 		"capability": op.Capability, "contract_version": op.ContractVersion, "connection": op.Connection,
 		"target": fmt.Sprintf("%s@%d", op.Target, op.TargetVersion), "auth": route.Auth.Scheme,
 	}, func(w io.Writer) {
-		fmt.Fprintf(w, "%s %s\n", f.Method, route.URL+f.Path)
+		fmt.Fprintf(w, "%s %s\n", f.Method, plain(route.URL+f.Path))
 		for _, h := range f.Headers {
 			fmt.Fprintf(w, "%s: %s\n", h.Name, plain(h.Value))
 		}
@@ -170,7 +170,7 @@ func (a *app) rendered(op *onefold.Operation, f *onefold.Frozen, route onefold.R
 			fmt.Fprintf(w, "(credentials: %s, added when it is sent)\n", route.Auth.Scheme)
 		}
 		if len(f.Body) > 0 {
-			fmt.Fprintf(w, "\n%s\n", strings.TrimRight(string(f.Body), "\n"))
+			fmt.Fprintf(w, "\n%s\n", plainLines(strings.TrimRight(string(f.Body), "\n")))
 		}
 	})
 }

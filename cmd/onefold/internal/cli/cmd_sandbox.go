@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -66,11 +68,14 @@ func (a *app) sandbox(c *cobra.Command, o *sandboxOrder) error {
 func sandboxFailure(err error, what string) error {
 	switch {
 	case errors.Is(err, sandbox.ErrInUse):
-		return failed("end the other one, or give another file", "another sandbox uses %s", what)
+		return failed(codeFolderInUse, "end the other one, or give another file", "another sandbox uses %s", what)
 	case errors.Is(err, sandbox.ErrForeignFile):
-		return failed("give another file", "%s is no sandbox's file", what)
+		return failed(codeFileUnusable, "give another file", "%s is no sandbox's file", what)
 	case errors.Is(err, sandbox.ErrNotLoopback):
 		return usage("for example: 127.0.0.1:0", "%s is not on loopback, and the sandbox's admin API is open to everybody who reaches it", what)
 	}
-	return failed("", "the sandbox: %s", err)
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return failed(codeFileUnusable, fileHint, "the sandbox cannot work with %s: %s", cmp.Or(what, "a temporary file"), err)
 }

@@ -210,7 +210,7 @@ func (a *app) worker(c *cobra.Command, o *nodeOrder) error {
 // ended says in words why a node could not go on.
 func (a *app) ended(err error) error {
 	if errors.Is(err, onefold.ErrRunnerTaken) {
-		return failed("end the other one, or serve without one: --no-runner", "another process carries this database's operations out already")
+		return failed(codeRunnerTaken, runnerHint, runnerDetail)
 	}
 	return err
 }
@@ -223,10 +223,10 @@ func listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, failed("choose another with "+flag+", or 127.0.0.1:0 for any free port", "%s is in use", address)
+		return nil, failed(codeAddressInUse, "choose another with "+flag+", or 127.0.0.1:0 for any free port", "%s is in use", address)
 	}
 	if err != nil {
-		return nil, failed("", "cannot listen on %s: %s", address, err)
+		return nil, failed(codeAddressUnusable, "choose another with "+flag+", or 127.0.0.1:0 for any free port", "cannot listen on %s: %s", address, err)
 	}
 	return l, nil
 }

@@ -16,6 +16,9 @@ import (
 // tellStory plays the story and tells it line by line.
 func (d *dev) tellStory(ctx context.Context) {
 	end, err := d.playStory(ctx)
+	if err == nil && ctx.Err() == nil {
+		err = d.folder.EndStory()
+	}
 	switch {
 	case ctx.Err() != nil:
 		return // somebody ended it
@@ -40,7 +43,7 @@ func (d *dev) playStory(ctx context.Context) (story.End, error) {
 	defer api.Close()
 	erp := story.Sandbox{URL: d.sandboxURL(), HTTP: &http.Client{Transport: &http.Transport{}}}
 	defer erp.HTTP.CloseIdleConnections()
-	return story.Run(ctx, story.Options{API: api, Sandbox: erp, Tell: d.tell, Now: d.app.Now})
+	return story.Run(ctx, story.Options{API: api, Sandbox: erp, Tell: d.tell, Now: d.app.Now, Telling: d.telling})
 }
 
 // tell prints one line of the story.

@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"syscall"
 
 	"github.com/onefold-dev/onefold"
 )
@@ -40,10 +44,54 @@ func ExitMeanings() []string {
 
 // The codes that are the command line's own.
 const (
-	codeUsage       onefold.Code = "usage"       // a wrong command line
-	codeInterrupted onefold.Code = "interrupted" // somebody ended it
-	codeNoAnswer    onefold.Code = "no_answer"   // no server answered
+	codeUsage           onefold.Code = "usage"
+	codeInterrupted     onefold.Code = "interrupted"
+	codeNoAnswer        onefold.Code = "no_answer"
+	codeAddressInUse    onefold.Code = "address_in_use"
+	codeAddressUnusable onefold.Code = "address_unusable"
+	codeFolderInUse     onefold.Code = "folder_in_use"
+	codeFileUnusable    onefold.Code = "file_unusable"
+	codeRunnerTaken     onefold.Code = "runner_taken"
 )
+
+// ownType begins the type of a problem that is the command line's own. It is a
+// name and no address: what the API may answer has a page at /problems/CODE,
+// these codes have a table on the page of the command line.
+const ownType = "urn:onefold:cli:"
+
+// OwnCode is an error code of the command line's own.
+type OwnCode struct {
+	Code onefold.Code
+	// Title is what is shown as the problem's title, Meaning what the page says.
+	Title, Meaning string
+	// Exit is the exit code.
+	Exit int
+}
+
+// OwnCodes lists the error codes that only the command line has, for the
+// reference page.
+func OwnCodes() []OwnCode {
+	return []OwnCode{
+		{codeUsage, "Wrong usage", "The command line is wrong: a command, argument, flag or variable.", ExitUsage},
+		{codeInterrupted, "Interrupted", "Somebody ended the command before it was done.", ExitFailed},
+		{codeNoAnswer, "No answer", "No server answered, or something else than an onefold server did.", ExitFailed},
+		{codeAddressInUse, "Address in use", "Another process listens on the address already.", ExitFailed},
+		{codeAddressUnusable, "Address unusable", "The system does not let this process listen on the address.", ExitFailed},
+		{codeFolderInUse, "Data in use", "Another process works with the same data: a second `dev` on a folder, a second `sandbox` on a file.", ExitFailed},
+		{codeFileUnusable, "File unusable", "A file or folder cannot be made, read or written, or is something else than it has to be.", ExitFailed},
+		{codeRunnerTaken, "Runner taken", "Another process carries this database's operations out already.", ExitFailed},
+	}
+}
+
+// ownCode finds a code of the command line's own.
+func ownCode(code onefold.Code) (OwnCode, bool) {
+	all := OwnCodes()
+	i := slices.IndexFunc(all, func(c OwnCode) bool { return c.Code == code })
+	if i < 0 {
+		return OwnCode{}, false
+	}
+	return all[i], true
+}
 
 // failure is an error as it is shown and as the process ends with it.
 type failure struct {
@@ -66,32 +114,21 @@ func usage(hint, format string, args ...any) error {
 	return newFailure(ExitUsage, codeUsage, hint, fmt.Sprintf(format, args...))
 }
 
-// failed is anything that went wrong and is not somebody's refusal.
-func failed(hint, format string, args ...any) error {
-	return newFailure(ExitFailed, onefold.CodeInternal, hint, fmt.Sprintf(format, args...))
+// failed is a condition of this machine that keeps a command from its work.
+func failed(code onefold.Code, hint, format string, args ...any) error {
+	return newFailure(ExitFailed, code, hint, fmt.Sprintf(format, args...))
 }
 
 func newFailure(exit int, code onefold.Code, hint, detail string) *failure {
-	f := &failure{exit: exit, problem: map[string]any{
-		"type": "/problems/" + string(code), "title": titleOf(code), "code": code, "detail": detail,
-	}}
+	kind, title := "/problems/"+string(code), onefold.ProblemOf(code).Title
+	if own, is := ownCode(code); is {
+		kind, title = ownType+string(code), own.Title
+	}
+	f := &failure{exit: exit, problem: map[string]any{"type": kind, "title": title, "code": code, "detail": detail}}
 	if hint != "" {
 		f.problem["hint"] = hint
 	}
 	return f
-}
-
-// titleOf is a code's title; the command line's own codes have theirs here.
-func titleOf(code onefold.Code) string {
-	switch code {
-	case codeUsage:
-		return "Wrong usage"
-	case codeInterrupted:
-		return "Interrupted"
-	case codeNoAnswer:
-		return "No answer"
-	}
-	return onefold.ProblemOf(code).Title
 }
 
 // asFailure turns any error into one that can be shown. The text of an error
@@ -112,10 +149,43 @@ func asFailure(err error) *failure {
 		f.cause = err
 		return f
 	}
-	f := newFailure(ExitFailed, onefold.CodeInternal, "", err.Error())
+	f := fromMachine(err)
 	f.cause = err
 	return f
 }
+
+// fromMachine shows an error that this machine gave: a file or folder that
+// cannot be used, or anything that nobody foresaw.
+func fromMachine(err error) *failure {
+	switch {
+	case errors.Is(err, onefold.ErrRunnerTaken):
+		return newFailure(ExitFailed, codeRunnerTaken, runnerHint, runnerDetail)
+	case isFileTrouble(err):
+		return newFailure(ExitFailed, codeFileUnusable, fileHint, err.Error())
+	}
+	return newFailure(ExitFailed, onefold.CodeInternal, "", err.Error())
+}
+
+// isFileTrouble tells what a system says of a path: anything with a path in it
+// but the standard output's, and the plain numbers for paths that lead nowhere or
+// may not be used.
+func isFileTrouble(err error) bool {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Path != os.Stdout.Name()
+	}
+	for _, trouble := range []error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.EISDIR, syscall.EROFS} {
+		if errors.Is(err, trouble) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	runnerDetail = "another process carries this database's operations out already"
+	runnerHint   = "end the other one, or serve without one: --no-runner"
+	fileHint     = "look at the path and at its permissions, or give another one"
+)
 
 // fromError shows an error of the domain with the members of its problem.
 func fromError(e *onefold.Error) *failure {
@@ -190,10 +260,10 @@ func (a *app) problemJSON(problem map[string]any) {
 
 // problemText shows a problem to a person: what, why, what to do.
 func problemText(w io.Writer, problem map[string]any) {
-	fmt.Fprintf(w, "onefold: %v\n", problem["detail"])
+	fmt.Fprintf(w, "onefold: %s\n", plainLines(fmt.Sprint(problem["detail"])))
 	show := func(name, label string) {
 		if value, there := problem[name]; there && value != nil && value != "" {
-			fmt.Fprintf(w, "  %s %v\n", label, value)
+			fmt.Fprintf(w, "  %s %s\n", label, plainLines(fmt.Sprint(value)))
 		}
 	}
 	show("cause", "cause:")
@@ -218,14 +288,14 @@ func showList(w io.Writer, list any, line func(map[string]any) string) {
 	var objects []map[string]any
 	if line != nil && json.Unmarshal(text, &objects) == nil {
 		for _, m := range objects {
-			fmt.Fprintf(w, "  - %s\n", line(m))
+			fmt.Fprintf(w, "  - %s\n", plainLines(line(m)))
 		}
 		return
 	}
 	var words []any
 	if json.Unmarshal(text, &words) == nil {
 		for _, word := range words {
-			fmt.Fprintf(w, "  - %v\n", word)
+			fmt.Fprintf(w, "  - %s\n", plainLines(fmt.Sprint(word)))
 		}
 	}
 }
@@ -250,5 +320,5 @@ func (a *app) note(format string, args ...any) {
 		a.problemJSON(map[string]any{"warning": text})
 		return
 	}
-	fmt.Fprintf(a.Stderr, "warning: %s\n", text)
+	fmt.Fprintf(a.Stderr, "warning: %s\n", plainLines(text))
 }

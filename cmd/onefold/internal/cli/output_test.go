@@ -42,10 +42,29 @@ func TestTextFromElsewhereIsHarmless(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"plain ü €": "plain ü €", "a\x1b[2Jb": `a\x1b[2Jb`, "two\nlines": `two\nlines`, "\u009b31m": `\u009b31m`, "": "",
+		"paid \u202e05.1\u202c": `paid \u202e05.1\u202c`, "\u2066a\u2069\u200e\u200f": `\u2066a\u2069\u200e\u200f`,
+		"one\u2028two\u2029": `one\u2028two\u2029`, "ze\u200bro\ufeff\u2060": `ze\u200bro\ufeff\u2060`, "tag \U000e0041": `tag \U000e0041`,
+		"c1 \x9b": `c1 \x9b`, "a family \U0001F468\u200d\U0001F469": "a family \U0001F468\u200d\U0001F469", `"C:\x"`: `"C:\x"`,
 	} {
 		if got := plain(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
+	}
+}
+
+// Texts of several lines keep their lines and nothing else.
+func TestLinesFromElsewhereAreHarmless(t *testing.T) {
+	t.Parallel()
+	if got := plainLines("a\n\tb\r\x1b[A\u202e"); got != "a\n\tb"+`\r\x1b[A\u202e` {
+		t.Errorf("it became %q", got)
+	}
+	var out bytes.Buffer
+	problemText(&out, map[string]any{
+		"detail": "refused \x1b[1A\u202e", "hint": "\u2066", "code": "x\u009b", "bars": []string{"\u200f"},
+		"faults": []any{map[string]any{"pointer": "/\u2028", "detail": "\u2029\x07"}},
+	})
+	if strings.ContainsFunc(out.String(), func(r rune) bool { return r != '\n' && unseen(r) }) {
+		t.Errorf("a problem is shown as %q", out.String())
 	}
 }
 

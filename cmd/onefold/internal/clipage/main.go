@@ -35,6 +35,11 @@ func page() string {
 	for code, meaning := range cli.ExitMeanings() {
 		fmt.Fprintf(&b, "| %d | %s |\n", code, meaning)
 	}
+	b.WriteString("\n## Error codes\n\nMost errors have a code of the API, described at `/problems/CODE`. These are the command line's own; their `type` is\n" +
+		"`urn:onefold:cli:CODE`, a name and not an address:\n\n| code | exit code | meaning |\n|---|---|---|\n")
+	for _, c := range cli.OwnCodes() {
+		fmt.Fprintf(&b, "| `%s` | %d | %s |\n", c.Code, c.Exit, c.Meaning)
+	}
 	b.WriteString("\n## Environment\n\n| variable | meaning |\n|---|---|\n")
 	for _, v := range cli.Variables() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", v.Name, v.Meaning)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/api"
+	"github.com/onefold-dev/onefold/contract"
 )
 
 // TokenOrder is what a token is to be.
@@ -26,9 +27,12 @@ type TokenOrder struct {
 }
 
 // NewToken makes a token and stores its digest. The secret is returned this one
-// time. Errors: workspace_unknown, the store's.
+// time. Errors: workspace_unknown, connection_unknown, the store's.
 func NewToken(ctx context.Context, store onefold.Store, o TokenOrder) (secret string, token onefold.Token, err error) {
 	if err := WorkspaceExists(ctx, store, o.Workspace); err != nil {
+		return "", token, err
+	}
+	if err := connectionsExist(ctx, store, o.Workspace, o.Connections); err != nil {
 		return "", token, err
 	}
 	if o.Name == "" {
@@ -65,4 +69,27 @@ func WorkspaceExists(ctx context.Context, store onefold.Store, name string) erro
 		Code: onefold.CodeWorkspaceUnknown, Message: fmt.Sprintf("there is no workspace %q", name),
 		Hint: "make it first: onefold workspace create " + name,
 	}
+}
+
+// connectionsExist refuses names under which the workspace has no connection: a
+// slip would otherwise make a token that may deliver nothing, and say nothing.
+func connectionsExist(ctx context.Context, store onefold.Store, workspace string, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	have, err := store.AllDocuments(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(have, func(d onefold.Document) bool {
+			return d.Kind == string(contract.KindConnection) && d.Workspace == workspace && d.Name == name
+		}) {
+			return &onefold.Error{
+				Code: onefold.CodeConnectionUnknown, Message: fmt.Sprintf("workspace %s has no connection %q", workspace, name),
+				Hint: "publish it first: onefold apply -f FOLDER",
+			}
+		}
+	}
+	return nil
 }

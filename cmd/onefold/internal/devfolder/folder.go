@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/onefold-dev/onefold/cmd/onefold/examples"
@@ -100,4 +101,47 @@ func (f Folder) KeepToken(token string) error {
 		return err
 	}
 	return writeNew(f.TokenFile(), token+"\n")
+}
+
+// What the folder's file on the story says: that its telling number N has begun,
+// or that one came to its end.
+const (
+	storyBegun = "begun"
+	storyTold  = "told"
+)
+
+func (f Folder) storyFile() string { return filepath.Join(f.path, "story") }
+
+// BeginStory says which telling of the story is due, from 1, and notes that it
+// begins; 0 if none is. A telling is due where nothing is yet (empty), and where
+// one began and did not come to its end. Data that holds no note at all, or one
+// that cannot be understood, is left alone.
+func (f Folder) BeginStory(empty bool) (telling int, err error) {
+	text, err := os.ReadFile(f.storyFile())
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && empty:
+		return 1, f.noteStory(storyBegun + " 1")
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	number, begun := strings.CutPrefix(strings.TrimSpace(string(text)), storyBegun+" ")
+	before, err := strconv.Atoi(number)
+	if !begun || err != nil {
+		return 0, nil //nolint:nilerr // it was told, or nobody knows
+	}
+	return before + 1, f.noteStory(storyBegun + " " + strconv.Itoa(before+1))
+}
+
+// EndStory notes that the story was told to its end.
+func (f Folder) EndStory() error { return f.noteStory(storyTold) }
+
+// noteStory puts a note in the place of the last one, whole or not at all.
+func (f Folder) noteStory(text string) error {
+	next := f.storyFile() + ".next"
+	if err := os.WriteFile(next, []byte(text+"\n"), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, f.storyFile())
 }

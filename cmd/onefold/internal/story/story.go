@@ -31,6 +31,17 @@ type Options struct {
 	// Tell is called for each scene that is over, one at a time.
 	Tell func(Told)
 	Now  func() time.Time
+	// Telling counts the tellings over the same data, from 1. Each has caller keys
+	// of its own, so that it plays as the first one did.
+	Telling int
+}
+
+// key is the caller key of the scene with index i.
+func (o *Options) key(i int) string {
+	if o.Telling <= 1 {
+		return fmt.Sprintf("story-%02d", i+1)
+	}
+	return fmt.Sprintf("story-%d-%02d", o.Telling, i+1)
 }
 
 // Told is one scene as it went.
@@ -97,7 +108,7 @@ func Run(ctx context.Context, o Options) (End, error) {
 // tell plays one scene and tells how it went.
 func (t *teller) tell(ctx context.Context, i int, s *scene) {
 	told := Told{Number: i + 1, Title: s.title, Tells: s.tells, Capability: s.capability}
-	if err := t.play(ctx, s, &told, fmt.Sprintf("story-%02d", i+1)); err != nil {
+	if err := t.play(ctx, s, &told, t.key(i)); err != nil {
 		told.Failed, told.Outcome = true, "this did not play as it should: "+err.Error()
 	}
 	if ctx.Err() != nil {
