@@ -31,9 +31,12 @@ const (
 	// set takes over; below it the set costs more than it saves.
 	linearNames = 24
 	// firstChunk and largestChunk bound the blocks that values are allocated
-	// in: small requests waste little, large ones take few blocks.
-	firstChunk   = 32
-	largestChunk = 1024
+	// in: small requests waste little, large ones take few blocks. The first
+	// block has a value for each bytesPerValue of the text, as business documents
+	// have with their names.
+	firstChunk    = 32
+	largestChunk  = 1024
+	bytesPerValue = 24
 )
 
 // byteOrderMark is U+FEFF in UTF-8.
@@ -247,7 +250,8 @@ func (p *parser) literal(word string, kind Kind) (*Value, error) {
 // make takes a value from the current block; its span ends here.
 func (p *parser) make(kind Kind, start int) *Value {
 	if len(p.values) == cap(p.values) {
-		p.chunk = min(max(firstChunk, p.chunk*2), largestChunk)
+		first := min(len(p.src)/bytesPerValue+1, firstChunk)
+		p.chunk = min(max(first, p.chunk*2), largestChunk)
 		p.values = make([]Value, 0, p.chunk)
 	}
 	// Both offsets fit: parse bounds the text by maxSource.

@@ -185,8 +185,15 @@ func limited(unresolved int) error {
 // Claimed finds the operation that holds a key. It writes nothing.
 func (s *Store) Claimed(ctx context.Context, k onefold.ClaimKey) (onefold.Operation, bool, error) {
 	digest := claimDigest(k)
-	if op, known := s.remembered(ctx, k, digest); known {
-		return op, true, nil
+	state, err := s.claims.ask(ctx, digest)
+	if err != nil {
+		return onefold.Operation{}, false, s.readers.failure("look a claim up", err)
+	}
+	if !state.held {
+		return onefold.Operation{}, false, nil
+	}
+	if h := s.repeats.find(digest); h != nil && state.is(h) && h.holds(k) {
+		return h.op.Clone(), true, nil
 	}
 	h, err := s.readers.operation(ctx, "operation.by_claim", digest)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -195,31 +202,18 @@ func (s *Store) Claimed(ctx context.Context, k onefold.ClaimKey) (onefold.Operat
 	if err != nil {
 		return onefold.Operation{}, false, s.readers.failure("look a claim up", err)
 	}
-	if h.op.Key != k.Key || h.op.Workspace != k.Workspace || h.op.Capability != k.Capability {
+	if !h.holds(k) {
 		return onefold.Operation{}, false, fmt.Errorf("sqlite: two claims have one digest: %s and the key %q of %s", h.op.ID, k.Key, k.Workspace)
 	}
-	if !h.live {
-		s.repeats.keep(digest, h)
-		return h.op.Clone(), true, nil
+	if h.live {
+		return h.op, true, nil
 	}
-	return h.op, true, nil
+	s.repeats.keep(digest, h)
+	return h.op.Clone(), true, nil
 }
 
-// remembered answers a repeat of a finished operation that was read before and
-// has not changed since: a finished operation changes with its version. It asks
-// the file for the version each time, because other processes write to it too. A
-// failure is none: who asks in full is told of it.
-func (s *Store) remembered(ctx context.Context, k onefold.ClaimKey, digest []byte) (onefold.Operation, bool) {
-	h := s.repeats.find(digest)
-	if h == nil || h.op.Key != k.Key || h.op.Workspace != k.Workspace || h.op.Capability != k.Capability {
-		return onefold.Operation{}, false
-	}
-	num, version := int64(0), int64(0)
-	err := s.readers.row(ctx, "claim.finished", []any{digest}, &num, &version)
-	if err != nil || num != h.num || version != h.op.Version {
-		return onefold.Operation{}, false
-	}
-	return h.op.Clone(), true
+func (h *held) holds(k onefold.ClaimKey) bool {
+	return h.op.Key == k.Key && h.op.Workspace == k.Workspace && h.op.Capability == k.Capability
 }
 
 // Note appends an entry to an operation's timeline (M22), at most

@@ -133,6 +133,7 @@ type Store struct {
 	writer  *writer
 	readers *reader
 	runner  runnerPlace
+	claims  claims
 	repeats repeats
 }
 
@@ -170,6 +171,7 @@ func Open(ctx context.Context, opts Options) (_ *Store, err error) {
 	if s.readers, err = openReader(ctx, &s.opts, q); err != nil {
 		return nil, err
 	}
+	s.claims.readers = s.readers
 	if err := s.Ping(ctx); err != nil {
 		return nil, err
 	}

@@ -3,12 +3,14 @@
 -- index: PRIMARY KEY
 SELECT c.key, c.operation FROM claim AS c WHERE c.digest = ?1;
 
--- What an operation is known to be at, that is finished and holds its key: enough to tell that nothing changed.
--- name: claim.finished
+-- What is known of many claims at once, by their digests as a JSON array of hex texts: the operation, and its version
+-- where it is finished, for then that tells whether anything changed; -1 where it is live.
+-- name: claim.known
 -- index: PRIMARY KEY
 -- index: INTEGER PRIMARY KEY
-SELECT c.operation, f.version FROM claim AS c CROSS JOIN finished_operation AS f ON f.operation = c.operation
-WHERE c.digest = ?1;
+SELECT c.digest, c.operation, coalesce(f.version, -1)
+FROM claim AS c LEFT JOIN finished_operation AS f ON f.operation = c.operation
+WHERE c.digest IN (SELECT unhex(value) FROM json_each(?1));
 
 -- It changes no row where the key is held already.
 -- name: claim.insert
