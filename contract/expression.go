@@ -45,11 +45,12 @@ import (
 const (
 	// maxCost is in CEL's own unit, about one for each step and tenth of a
 	// character looked at: a walk over the largest answer fits, no more.
-	maxCost = 2_000_000
+	maxCost = 1_000_000
 	// maxCelTime is the belt to those braces, should a cost be estimated wrongly.
-	maxCelTime = 2 * time.Second
-	// checkEvery is after how many steps of a loop the time is looked at.
-	checkEvery = 100
+	maxCelTime = time.Second
+	// checkEvery is after how many rounds of a loop the time is looked at. One
+	// round may match a pattern against a whole answer, which takes long enough.
+	checkEvery = 1
 	// exactDigits is how many significant digits every double gives back.
 	exactDigits = 15
 	// maxExponent is up to where doubles have all their digits.
