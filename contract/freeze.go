@@ -30,7 +30,7 @@ const jsonType = "application/json"
 // body as compact JSON in the template's order.
 func (t *message) freeze(m *materials, timeout time.Duration) (onefold.Frozen, error) {
 	f := onefold.Frozen{Method: t.method, Timeout: timeout}
-	path, err := t.path.render(nil, m)
+	path, err := t.path.render(m)
 	if err != nil {
 		return onefold.Frozen{}, mappingError(err)
 	}

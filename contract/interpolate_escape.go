@@ -9,7 +9,7 @@ import (
 var (
 	errControl  = errors.New("holds a control character, which a path cannot carry")
 	errDots     = errors.New("holds . or .. as a part, which would lead to another path")
-	errSegment  = errors.New("leaves a path segment empty, or . or ..")
+	errSegment  = errors.New("leaves a path segment empty, or . or .. alone in it")
 	errHeader   = errors.New("holds a character other than visible ASCII and spaces, which a header cannot carry")
 	errEdge     = errors.New("leaves a header empty, or with a space at its beginning or end")
 	errTooLong  = errors.New("makes the request longer than a target can be expected to take")

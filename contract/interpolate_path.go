@@ -135,10 +135,11 @@ func (t *text) split(sep byte) []*text {
 	return out
 }
 
-// render appends path and query. A query parameter with an absent optional
+// render gives path and query. A query parameter with an absent optional
 // reference is left out; in a path there is nothing to leave out, so that an
 // absent reference is an error there, whether optional or not.
-func (p *pathTemplate) render(dst []byte, m *materials) ([]byte, error) {
+func (p *pathTemplate) render(m *materials) ([]byte, error) {
+	var dst []byte
 	for _, segment := range p.segments {
 		dst = append(dst, '/')
 		start := len(dst)
@@ -241,11 +242,6 @@ func (h *headerTemplate) render(m *materials) (value string, present bool, err e
 		}
 	}
 	return string(out), true, nil
-}
-
-// operationText is the text that stands for one of the operation's values.
-func operationText(member string) *text {
-	return &text{parts: []part{{ref: operationReference(member)}}}
 }
 
 func operationReference(member string) *reference {

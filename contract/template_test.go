@@ -184,7 +184,7 @@ func TestPathTemplateRenders(t *testing.T) {
 			t.Errorf("%s: %v", c.template, Faults(k.faults))
 			continue
 		}
-		got, err := p.render(nil, someMaterials(t))
+		got, err := p.render(someMaterials(t))
 		switch {
 		case c.wrong != "":
 			if err == nil || !strings.Contains(err.Error(), c.wrong) {
@@ -204,13 +204,13 @@ func TestPathCannotLeadElsewhere(t *testing.T) {
 		"..", ".", "", "../x", "x/../y", "x/..", `..\x`, `x\..\y`, "./x", "\r\n", "\x00", "\x7f", "a\tb",
 	} {
 		m := &materials{request: identity.NewObject(identity.Member{Name: "x", Value: identity.NewString(hostile)})}
-		if out, err := p.render(nil, m); err == nil {
+		if out, err := p.render(m); err == nil {
 			t.Errorf("%q gave %s", hostile, out)
 		}
 	}
 	for _, harmless := range []string{"%2e%2e", "a?b", "a#b", "a&b", "INV/2026/7", "...", "..a", "日本", "a%2Fb", ";x", "@", ":"} {
 		m := &materials{request: identity.NewObject(identity.Member{Name: "x", Value: identity.NewString(harmless)})}
-		out, err := p.render(nil, m)
+		out, err := p.render(m)
 		if err != nil {
 			t.Errorf("%q: %v", harmless, err)
 			continue

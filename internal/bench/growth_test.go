@@ -111,6 +111,7 @@ func dropIndexes(b *testing.B, db *sql.DB, run func(string, ...any)) (make []str
 		b.Fatal(err)
 	}
 	var names []string
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var name, text string
 		if err := rows.Scan(&name, &text); err != nil {
@@ -119,9 +120,6 @@ func dropIndexes(b *testing.B, db *sql.DB, run func(string, ...any)) (make []str
 		names, make = append(names, name), append(make, text)
 	}
 	if err := rows.Err(); err != nil {
-		b.Fatal(err)
-	}
-	if err := rows.Close(); err != nil {
 		b.Fatal(err)
 	}
 	for _, name := range names {

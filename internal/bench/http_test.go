@@ -47,7 +47,7 @@ func overHTTP(b *testing.B, r *rig.Rig) *caller {
 	b.Helper()
 	server, err := api.New(api.Config{
 		Ledger: r.Ledger, Catalog: contract.NewCatalog(r.Registry, contract.CatalogOptions{}), Now: time.Now,
-		Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)), Version: "bench",
+		Logger: slog.New(slog.DiscardHandler), Version: "bench",
 	})
 	if err != nil {
 		b.Fatal(err)
