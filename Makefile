@@ -19,7 +19,7 @@ GOFUMPT := $(BUILD)/tools/gofumpt-$(GOFUMPT_VERSION)
 ARGS ?=
 PKG ?= ./...
 BENCH ?= .
-BENCHTIME ?= 500ms
+BENCHTIME ?=
 RUNS ?= 3
 
 .PHONY: help need generate drift fmt fmt-check vet lint unit test bench build dev clean

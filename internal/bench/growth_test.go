@@ -2,6 +2,7 @@ package bench
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,6 +102,15 @@ func fill(b *testing.B, o rig.Options, n int) {
 		run(text)
 	}
 	run(`PRAGMA journal_mode = WAL`)
+	// What was filled without syncs goes to the disk now, not with the first commit
+	// that is measured.
+	f, err := os.OpenFile(o.Path, os.O_RDWR, 0o600)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		b.Fatal(err)
+	}
 }
 
 // dropIndexes drops all indexes and returns what makes them again.

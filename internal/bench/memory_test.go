@@ -28,7 +28,7 @@ const (
 	// the runner takes are out, the others wait for a place.
 	inFlight = 10_000
 	// submitters submit them.
-	submitters = 64
+	submitters = 50
 	// patience bounds every wait for the process.
 	patience = time.Minute
 	// settled is how long the process may take until an idle one is measured: long
