@@ -44,6 +44,7 @@ type Ledger struct {
 	cfg      Config
 	hub      *hub
 	draining atomic.Bool
+	seen     sightings
 }
 
 // New returns a ledger on a store.

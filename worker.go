@@ -179,7 +179,12 @@ func (w *Worker) step(ctx context.Context, t *task, ev Event) (Committed, error)
 		ev.Policy = &t.policy
 		ev.Connection.Disabled = t.binding.Terms().Mode == ModeDisabled
 	}
-	return w.ledger.Step(ctx, t.op.ID, ev, 0)
+	boot := w.cfg.Boot()
+	c, err := w.ledger.Step(ctx, t.op.ID, ev, 0)
+	if err == nil {
+		w.ledger.seen.note(&c.Operation, ev.Kind, boot)
+	}
+	return c, err
 }
 
 func (w *Worker) handBack(ctx context.Context, t *task) {

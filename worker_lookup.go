@@ -25,7 +25,7 @@ func (w *Worker) lookup(ctx context.Context, t *task) {
 	})
 	found, evidence := w.judgeLookup(t, request, &x)
 	stop()
-	found.Token, found.Began = t.token, t.leasedAt
+	found.Token, found.Began = t.token, w.ledger.seen.began(&t.op, t.leasedAt, t.asked)
 	found.Polled = t.op.Next == NextPoll
 	evidence.ID = w.ledger.NewID(PrefixEvidence)
 	w.conclude(ctx, t, Event{Kind: EventLookedUp, Lookup: &found, Evidence: &evidence})

@@ -11,11 +11,16 @@ import (
 // whoever comes back to the operation. now is the store's time. It returns the
 // operation as it then is.
 func (w *Worker) Tend(ctx context.Context, op Operation, now time.Time) Operation {
+	boot := w.cfg.Boot()
 	for _, ev := range overdueEvents(&op, now) {
 		ev.Actor = Actor{ActorEngine, w.cfg.Name}
 		if binding, err := w.ledger.Contracts().Pinned(&op); err == nil {
 			policy := binding.Policy()
 			ev.Policy = &policy
+			// By the store's clock it is time; a clock that jumped is no proof (M12a).
+			if ev.Kind == EventAttemptClosed && !w.ledger.seen.silent(&op, policy.Straggler, boot) {
+				continue
+			}
 		}
 		if ev.Kind == EventLeaseExpired || ev.Kind == EventAttemptClosed {
 			ev.Evidence = &Evidence{
@@ -29,6 +34,7 @@ func (w *Worker) Tend(ctx context.Context, op Operation, now time.Time) Operatio
 			continue
 		}
 		op = c.Operation
+		w.ledger.seen.note(&op, ev.Kind, boot)
 	}
 	return op
 }

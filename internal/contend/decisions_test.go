@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/internal/bootclock"
 	"github.com/onefold-dev/onefold/internal/rig"
 	"github.com/onefold-dev/onefold/sandbox"
 )
@@ -21,25 +22,26 @@ func (c *turned) Now() time.Time { return time.Now().Add(time.Duration(c.by.Load
 // late carries requests and lets nobody know the first answer before it may.
 type late struct {
 	onefold.Carrier
-	once      sync.Once
+	first     atomic.Bool
 	out, tell chan struct{}
 }
 
 func (l *late) Carry(ctx context.Context, d onefold.Dispatch) onefold.Exchange {
 	x := l.Carrier.Carry(ctx, d)
-	if d.Write {
-		l.once.Do(func() { close(l.out); <-l.tell })
+	if d.Write && l.first.CompareAndSwap(false, true) {
+		close(l.out)
+		<-l.tell
 	}
 	return x
 }
 
 // inDoubt brings an operation into doubt with its first attempt still open: the
 // effect is there, the lease is over, and the worker has not told yet.
-func inDoubt(t *testing.T) (*rig.Rig, onefold.Operation, func()) {
+func inDoubt(t *testing.T, clock *turned) (*rig.Rig, onefold.Operation, func()) {
 	t.Helper()
-	l, clock := &late{out: make(chan struct{}), tell: make(chan struct{})}, &turned{}
+	l := &late{out: make(chan struct{}), tell: make(chan struct{})}
 	r := rig.New(t, rig.Options{
-		Scan: 20 * time.Millisecond, Now: clock.Now,
+		Scan: 20 * time.Millisecond, Now: clock.Now, Boot: bootclock.Now,
 		Wrap: func(c onefold.Carrier) onefold.Carrier { l.Carrier = c; return l },
 	})
 	// Look-ups tell nothing: the answer and the operator are alone with each other.
@@ -85,7 +87,7 @@ func TestADecisionAgainstALateAnswer(t *testing.T) {
 // againstALateAnswer lets the person be first, or the answer, or both come at
 // once, and tells who was.
 func againstALateAnswer(t *testing.T, person, answer bool) (personFirst bool) {
-	r, op, tell := inDoubt(t)
+	r, op, tell := inDoubt(t, &turned{})
 	_, err := r.Ledger.Resolve(context.Background(), rig.Operator(op, "nothing there"), onefold.Resolution{Outcome: onefold.ResolveNotApplied})
 	if onefold.CodeOf(err) != onefold.CodeAttemptOpen {
 		t.Errorf("not applied, while the attempt is open, got %v", err)
@@ -132,7 +134,7 @@ func againstALateAnswer(t *testing.T, person, answer bool) (personFirst bool) {
 func TestOfDecisionsAtOnceOneStands(t *testing.T) {
 	t.Parallel()
 	const people = 12
-	r, op, tell := inDoubt(t)
+	r, op, tell := inDoubt(t, &turned{})
 	outcomes := []onefold.Resolution{{Outcome: onefold.ResolveRejected}, {Outcome: onefold.ResolveConfirmed, Reference: "PAY-1001"}}
 	results := make([]error, people)
 	start := make(chan struct{})

@@ -61,7 +61,8 @@ type Options struct {
 	SandboxOptions func(*sandbox.Options)
 	// Now is the store's clock; nil means the machine's.
 	Now func() time.Time
-	// Boot is the runner's monotonic clock; nil means the machine's.
+	// Boot is the runner's monotonic clock; nil means the machine's, or, where Now
+	// is given, one that goes with it.
 	Boot             func() time.Duration
 	Lease, Scan      time.Duration
 	Straggler, Drain time.Duration
@@ -93,11 +94,15 @@ type Rig struct {
 func New(tb testing.TB, o Options) *Rig {
 	tb.Helper()
 	r := &Rig{TB: tb, options: o, URL: "http://127.0.0.1:1"}
-	if r.options.Now == nil {
-		r.options.Now = time.Now
-	}
 	if r.options.Boot == nil {
 		r.options.Boot = bootclock.Now
+		if now := o.Now; now != nil {
+			began := now()
+			r.options.Boot = func() time.Duration { return now().Sub(began) }
+		}
+	}
+	if r.options.Now == nil {
+		r.options.Now = time.Now
 	}
 	r.openTarget()
 	r.openStore()
