@@ -234,11 +234,24 @@ func openReader(ctx context.Context, opts *Options, q queries) (*reader, error) 
 	r.db.SetMaxOpenConns(opts.Readers)
 	r.db.SetMaxIdleConns(opts.Readers)
 	r.cache.prepare = func(ctx context.Context, text string) (*sql.Stmt, error) { return r.db.PrepareContext(ctx, text) }
-	if err := r.db.PingContext(ctx); err != nil {
+	if err := r.warm(ctx, opts.Readers); err != nil {
 		_ = r.db.Close()
 		return nil, r.failure("open for reading", err)
 	}
 	return r, nil
+}
+
+// warm opens all connections at once; the pool keeps them. A store that has
+// opened needs no further file descriptor to read, whoever takes the rest.
+func (r *reader) warm(ctx context.Context, n int) (err error) {
+	for range n {
+		conn, opened := r.db.Conn(ctx)
+		if opened != nil {
+			return opened
+		}
+		defer func() { err = errors.Join(err, conn.Close()) }() // back to the pool, when all are open
+	}
+	return nil
 }
 
 func (r *reader) close() error {
