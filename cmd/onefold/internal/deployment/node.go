@@ -181,7 +181,7 @@ func (n *Node) Run(ctx context.Context, l net.Listener, ready func()) error {
 	served := make(chan error, 1)
 	server := n.api.HTTPServer()
 	if l != nil {
-		group.Go(func() { served <- server.Serve(l) })
+		group.Go(func() { served <- server.Serve(bound(l)) })
 	}
 	ready()
 
