@@ -189,7 +189,7 @@ func checkRequests(t testing.TB, n *tally, group []*onefold.Operation, writes in
 				n.notSent++
 			case !started[a.ID]:
 				n.unsent++
-				if !silent {
+				if !silent && a.Verdict != onefold.VerdictUnknown {
 					t.Errorf("attempt %d of %s has an answer (%s), and its first byte was never written", a.Number, op.ID, a.Verdict)
 				}
 			case silent:

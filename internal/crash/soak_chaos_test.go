@@ -150,6 +150,7 @@ func (c *chaos) killAtPlace() {
 // the process ends; both are in order.
 func (c *chaos) panicAtPlace() {
 	place := c.somewhere()
+	c.broken.Store(true)
 	c.swap(place + "=panic")
 	c.reached(place)
 	c.peace(500 * time.Millisecond)
@@ -162,6 +163,8 @@ func (c *chaos) panicAtPlace() {
 	c.publish("")
 	c.h.serve.ended(c.t)
 	c.start("")
+	c.pause(patientFor) // the last answers of the broken one are read by then
+	c.broken.Store(false)
 }
 
 // stopped pauses the process and proves that it does nothing meanwhile.

@@ -89,7 +89,7 @@ func (c *caller) deliver(p *promise) bool {
 			p.id, p.loose = a.text("id"), false
 			c.count("answered submissions")
 			return true
-		case a.status == 0, a.status == http.StatusServiceUnavailable:
+		case c.silent(a):
 			c.count("submissions without an answer")
 		default:
 			c.t.Errorf("a submission got %d %v", a.status, a.body)
@@ -114,7 +114,7 @@ func (c *caller) contradict(p *promise) {
 	}
 	a := c.call(http.MethodPost, "/v1/operations", p.body[:len(p.body)-1]+`,"revision":"another"}`, "Idempotency-Key", p.key)
 	switch {
-	case a.status == 0, a.status == http.StatusServiceUnavailable:
+	case c.silent(a):
 	case a.status == http.StatusUnprocessableEntity && a.text("code") == "key_conflict":
 		c.count("conflicts")
 	default:
@@ -125,7 +125,7 @@ func (c *caller) contradict(p *promise) {
 func (c *caller) withdraw(p *promise) {
 	a := c.call(http.MethodPost, "/v1/operations/"+p.id+"/cancel", `{"reason":"changed my mind"}`)
 	switch {
-	case a.status == 0, a.status == http.StatusServiceUnavailable:
+	case c.silent(a):
 		p.loose = true
 	case a.status == http.StatusOK:
 		c.heard(a)
@@ -143,7 +143,7 @@ func (c *caller) look(p *promise) {
 	switch {
 	case a.status == http.StatusOK:
 		c.heard(a)
-	case a.status != 0 && a.status != http.StatusServiceUnavailable:
+	case !c.silent(a):
 		c.t.Errorf("the operation %s reads %d %v", p.id, a.status, a.body)
 	}
 }

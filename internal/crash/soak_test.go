@@ -34,6 +34,7 @@ type soak struct {
 
 	address atomic.Pointer[string] // of the API; "" while there is none
 	leave   atomic.Bool            // callers begin nothing new
+	broken  atomic.Bool            // a goroutine of the process panics: it may be the caller's own
 	ended   chan struct{}          // everybody goes home
 
 	mu     sync.Mutex
@@ -101,6 +102,12 @@ func (s *soak) count(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts[what]++
+}
+
+// silent tells whether an answer says nothing about what was asked: there was
+// none, or the server drains, or the goroutine that should have answered broke.
+func (s *soak) silent(a answer) bool {
+	return a.status == 0 || a.status == http.StatusServiceUnavailable || a.status == http.StatusInternalServerError && s.broken.Load()
 }
 
 // heard notes what somebody was told: a terminal state stands for good (M20).

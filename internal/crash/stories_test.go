@@ -55,7 +55,7 @@ func submitted(body string, more string) func(*house) answer {
 func toTheEnd(body string) func(*house) answer {
 	return func(h *house) answer {
 		op := submitted(body, "")(h)
-		if op.status == 0 {
+		if op.text("id") == "" {
 			return op
 		}
 		op, _ = h.await(op.text("id"), "the end", settled)

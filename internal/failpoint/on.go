@@ -19,7 +19,10 @@ func Before(name string) { reach("before-" + name) }
 func After(name string) { reach("after-" + name) }
 
 // Note writes down that a place was passed, and by whom.
-func Note(place, who string) { appendLine(Trace, place+" "+who) }
+func Note(place, who string) {
+	prepare()
+	points.trace.add(place + " " + who)
+}
 
 // WallClock is now, made as wrong as the file says that Wall names.
 func WallClock(now func() time.Time) func() time.Time {
@@ -55,12 +58,48 @@ type armed struct {
 	left          int64
 }
 
-// points are the armed places, read from the environment once.
+// points are the armed places, and the files that prove what was reached. They are
+// read and opened once, at the first place of all, when there is a file descriptor
+// to be had.
 var points = struct {
 	sync.Mutex
-	once sync.Once
-	list []*armed
+	once        sync.Once
+	list        []*armed
+	mark, trace lines
 }{}
+
+func prepare() {
+	points.once.Do(func() {
+		points.list = parse(os.Getenv(Variable))
+		points.mark, points.trace = open(Mark), open(Trace)
+	})
+}
+
+// lines is a file to which lines are appended; what was appended outlives the
+// process.
+type lines struct{ file *os.File }
+
+// open opens the file that a variable names, if it names one.
+func open(variable string) lines {
+	path := os.Getenv(variable)
+	if path == "" {
+		return lines{}
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the test's own file
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "failpoint: no proof can be written:", err)
+	}
+	return lines{f}
+}
+
+func (l lines) add(line string) {
+	if l.file == nil {
+		return
+	}
+	if _, err := l.file.WriteString(line + "\n"); err != nil {
+		fmt.Fprintln(os.Stderr, "failpoint: no proof can be written:", err)
+	}
+}
 
 func parse(text string) (list []*armed) {
 	for item := range strings.SplitSeq(text, ",") {
@@ -81,7 +120,7 @@ func parse(text string) (list []*armed) {
 }
 
 func reach(place string) {
-	points.once.Do(func() { points.list = parse(os.Getenv(Variable)) })
+	prepare()
 	points.Lock()
 	action, fires := "", false
 	for _, p := range points.list {
@@ -90,7 +129,7 @@ func reach(place string) {
 		}
 		if p.left--; p.left == 0 {
 			action, fires = p.action, true
-			appendLine(Mark, place)
+			points.mark.add(place)
 		}
 	}
 	if fires && action == "" {
@@ -117,22 +156,5 @@ func hold() {
 		if _, err := os.Stat(os.Getenv(Go)); err == nil {
 			return
 		}
-	}
-}
-
-// appendLine proves, in the file that a variable names, that a place was
-// reached. What was appended outlives the process.
-func appendLine(variable, line string) {
-	path := os.Getenv(variable)
-	if path == "" {
-		return
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the test's own file
-	if err == nil {
-		_, err = f.WriteString(line + "\n")
-		_ = f.Close()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "failpoint: the mark cannot be written:", err)
 	}
 }
