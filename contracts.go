@@ -18,10 +18,11 @@ type Contracts interface {
 	Bind(workspace, capability string, version int, connection string) (Binding, error)
 	// Pinned finds what an admitted operation runs under: the capability and
 	// target versions of its admission and, once its request is frozen, the
-	// connection's revision of that moment: address, account and parameters. How
-	// the connection authenticates, who owns it, its mode and its limits are those
-	// of now: credentials are taken fresh (M2a), and whoever disables a connection
-	// means what is under way as well.
+	// connection's revision of that moment: address, account and parameters. Who
+	// owns the connection, its mode and its limits are those of now: whoever
+	// disables it means what is under way as well. So is how it authenticates, since
+	// credentials are taken fresh (M2a), unless it has moved to another host, which
+	// a new credential is for.
 	Pinned(op *Operation) (Binding, error)
 	// Limits returns the limits of a connection, defaults filled in; those of an
 	// unknown connection are the defaults.

@@ -239,7 +239,7 @@ func judgeLookup(op *Operation, ev *Event, now time.Time) ruling {
 	}
 	r.due, r.lease = free, free
 	barred := barsOf(op.Barred)
-	proven := holds(op, l.Token) && l.Result == LookupAbsent && ev.Policy.AbsenceProves && unfinished(op) == 0 &&
+	proven := holds(op, l.Token) && l.Result == LookupAbsent && ev.Policy.AbsenceProves && op.Accepted == nil && unfinished(op) == 0 &&
 		!l.Began.Before(proofFrom(op, ev.Policy))
 	switch {
 	case l.Result == LookupFound && older:

@@ -105,9 +105,11 @@ func (s *step) foundAgrees() bool {
 func (s *step) staleLookup() bool { return !s.holder(s.ev.Lookup.Token) }
 
 // absentProven: the look-up is the holder's and its absence is proof (M12).
+// What the target said it accepted it may carry out whenever it likes: that
+// nothing is to be seen of it yet is no proof.
 func (s *step) absentAuthoritative() bool {
 	l, p := s.ev.Lookup, s.ev.Policy
-	return l.Result == LookupAbsent && p != nil && p.AbsenceProves &&
+	return l.Result == LookupAbsent && s.op.Accepted == nil && p != nil && p.AbsenceProves &&
 		!s.op.OpenAttempt() && !l.Began.Before(AbsenceProvenFrom(&s.op, p))
 }
 

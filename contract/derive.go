@@ -277,7 +277,8 @@ func (c *Capability) Policy(op *TargetOperation, conn *Connection, d Deployment)
 		// A step that can never be taken gives way to the next at once.
 		p.InDoubt = slices.DeleteFunc(p.InDoubt, func(s onefold.RecoveryStep) bool { return s == onefold.StepLookup })
 	}
-	p.Settle, p.Processing, p.AbsenceProves = absenceTerms(op)
+	p.Settle, p.Processing, _ = absenceTerms(op)
+	p.AbsenceProves, _ = provesAbsence(op)
 	if recognises(op) {
 		p.Window = op.Identity.Window.Value
 	}

@@ -179,11 +179,11 @@ func (p *program) found(l *lookup, m *materials, a *answer, record *identity.Val
 	}
 	ev.Asserts = onefold.AssertsEffect
 	reference, ok := l.named(m, a, record)
-	if !ok {
-		out.Detail = "a record matches, but its reference cannot be read"
-		return
-	}
 	out.Result, out.Reference, out.Detail = onefold.LookupFound, reference, "one record matches"
+	if !ok {
+		// The effect exists, whatever it is called: the law bars every further send.
+		out.Reference, out.Detail = "", "a record matches, but its reference cannot be read"
+	}
 	v := p.compare(m, record)
 	out.Differs = v.differs
 	out.Detail += v.hint()

@@ -44,7 +44,7 @@ func TestLookupsAreJudged(t *testing.T) {
 		{"the same one, updated meanwhile", whole(200, items(record(ours, "BILL-991"), `{"external_ref":"`+ours+`","id":"BILL-991","total":"1250.00"}`)), found, "BILL-991", effect, ""},
 		{"two", whole(200, items(record(ours, "BILL-991"), record(ours, "BILL-992"))), several, "", effect, "BILL-991, BILL-992"},
 		{"two, one without a reference", whole(200, items(record(ours, "BILL-991"), `{"external_ref":"`+ours+`"}`)), several, "", effect, "without a readable reference"},
-		{"its reference is missing", whole(200, items(`{"external_ref":"`+ours+`"}`)), inconclusive, "", effect, "cannot be read"},
+		{"its reference is missing", whole(200, items(`{"external_ref":"`+ours+`"}`)), found, "", effect, "cannot be read"},
 		{"none", whole(200, items()), absent, "", noEffect, "none of 0"},
 		{"others alone", whole(200, items(other, `{"id":"BILL-2"}`, `{"id":"BILL-3","external_ref":null}`)), absent, "", noEffect, "none of 3"},
 		{"not found by a rule", whole(404, `{"code":"not_found"}`), absent, "", noEffect, "status 404"},

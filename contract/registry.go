@@ -274,7 +274,10 @@ func (p *published) pinned(ref onefold.ConnectionRef, revision int) (*connection
 		return nil, connectionUnknown("the revision of the connection under which the request was frozen is not there")
 	}
 	c := *then.Connection
-	c.Auth, c.Secrets = newest.Auth, newest.Secrets
+	if origin(then.URL) == origin(newest.URL) {
+		// Elsewhere, the new credential is none of the old address's business.
+		c.Auth, c.Secrets = newest.Auth, newest.Secrets
+	}
 	c.Owner, c.Mode, c.Limits, c.Acknowledged = newest.Owner, newest.Mode, newest.Limits, newest.Acknowledged
 	return &connectionRevision{&c, revision}, nil
 }

@@ -38,13 +38,22 @@ func (h *http2) field(f hpack.HeaderField) {
 	status, err := strconv.Atoi(f.Value)
 	switch {
 	case pseudo && (name != "status" || b.status != 0 || len(b.fields) > 0 || err != nil || len(f.Value) != 3 || status < 100):
-		b.wrong = &breach{"an answer's head is none"}
+		b.spoil(&breach{"an answer's head is none"})
 	case pseudo:
 		b.status = status
 	case !isToken(f.Name) || strings.ToLower(f.Name) != f.Name || !isFieldValue(f.Value) || isForeign(f.Name):
-		b.wrong = &breach{"an answer has a field that cannot be"}
+		b.spoil(&breach{"an answer has a field that cannot be"})
 	default:
 		b.fields.Add(f.Name, f.Value)
+	}
+}
+
+// spoil marks a malformed head. A success that it announced still counts, on the
+// careful side; a refusal in it is none.
+func (b *block) spoil(why error) {
+	b.wrong = why
+	if b.status/100 != 2 {
+		b.status = 0
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/internal/bootclock"
 	"github.com/onefold-dev/onefold/internal/rig"
+	"github.com/onefold-dev/onefold/sandbox"
 )
 
 // sick is a store that takes no outcome until it is well again.
@@ -128,5 +129,56 @@ func TestAnOperationInDoubtStaysWithTheAddressThatItWasSentTo(t *testing.T) {
 				t.Error("a new operation did not go to the new address")
 			}
 		})
+	}
+}
+
+// Proves: M11, M12
+func TestWhatTheTargetAcceptedIsNeverSentAgainForItsAbsence(t *testing.T) {
+	t.Parallel()
+	accepted := strings.NewReplacer(
+		"        external_ref: $operation/reference\n    identity: {kind: none}\n    responses:\n      - {name: created, when: {status: [200, 201]}, outcome: confirmed, reference: /id}\n    lookup:",
+		"        external_ref: $operation/reference\n    identity: {kind: none}\n    responses:\n      - {name: created, when: {status: [200, 201]}, outcome: confirmed, reference: /id}\n"+
+			"    accepted: {when: {status: 202}, poll: {path: '/payments/none', every: 50ms, within: 300ms}, states: {field: /status, effect: [settled], pending: [pending], no_effect: [failed]}}\n    lookup:",
+		"match: {/external_ref: $operation/reference}\n        reference: /id\n    settle: 50ms\n    processing: 200ms\n    absence: inconclusive",
+		"match: {/external_ref: $operation/reference}\n        reference: /id\n        complete: true\n    settle: 50ms\n    processing: 200ms\n    absence: authoritative",
+	).Replace
+	r := rig.New(t, rig.Options{Edit: accepted, Scan: 20 * time.Millisecond})
+	r.Fault(sandbox.Fault{Kind: sandbox.Status, Status: 202, Body: `{"id":"PAY-9","status":"pending"}`})
+	op := r.Until(r.Submit("payments.send", "k", payment).ID, "in review", func(op *onefold.Operation) bool { return len(op.OpenReviews()) > 0 })
+	if op.State != onefold.Uncertain || len(op.Attempts) != 1 {
+		t.Errorf("%s after %d attempts", op.State, len(op.Attempts))
+	}
+	agrees(t, r, op, 0, 1)
+}
+
+// Proves: M11c
+func TestARecordWithoutAReadableReferenceBarsEverySend(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Options{Edit: edit("match: {/external_ref: $operation/reference}\n        reference: /id\n    settle: 50ms\n    processing: 1s", "match: {/external_ref: $operation/reference}\n        reference: /no_such_member\n    settle: 50ms\n    processing: 50ms", "reconcile: {within: 20s", "reconcile: {within: 1s")})
+	r.Fault(sandbox.Fault{Kind: sandbox.DropAfterEffect})
+	op := r.Until(r.Submit("orders.create", "k", order).ID, "in review", func(op *onefold.Operation) bool { return len(op.OpenReviews()) > 0 })
+	if !op.IsBarred(onefold.BarEffectExists) {
+		t.Errorf("%s, barred %v", op.State, op.Barred)
+	}
+	agrees(t, r, op, 1, 1)
+	_, err := r.Ledger.Resolve(context.Background(), rig.Operator(op, "nothing there"), onefold.Resolution{Outcome: onefold.ResolveNotApplied})
+	if !errors.Is(err, onefold.ErrBarred) {
+		t.Errorf("not applied beside a record: %v, want barred", err)
+	}
+}
+
+// Proves: M12
+func TestALookUpForWhatWasNeverSentProvesNoAbsence(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Options{Edit: edit(
+		"        quantity: $request/quantity\n        external_ref: $operation/reference\n", "        quantity: $request/quantity\n",
+		"processing: 1s", "processing: 50ms", "reconcile: {within: 20s", "reconcile: {within: 1s",
+	)})
+	r.Fault(sandbox.Fault{Kind: sandbox.DropAfterEffect})
+	op := r.Until(r.Submit("orders.create", "k", order).ID, "in review", func(op *onefold.Operation) bool {
+		return len(op.OpenReviews()) > 0 || len(op.Holds) > 0
+	})
+	if op.State != onefold.Uncertain && len(op.Holds) == 0 || len(op.Attempts) > 1 {
+		t.Errorf("%s after %d attempts", op.State, len(op.Attempts))
 	}
 }
