@@ -173,7 +173,7 @@ func (w *Worker) poisoned(ctx context.Context, t *task) {
 }
 
 // step carries an event of this task's holder out.
-func (w *Worker) step(ctx context.Context, t *task, ev Event) (Committed, error) {
+func (w *Worker) step(ctx context.Context, t *task, ev Event) error {
 	ev.Actor = w.actor
 	if t.binding != nil {
 		ev.Policy = &t.policy
@@ -184,17 +184,17 @@ func (w *Worker) step(ctx context.Context, t *task, ev Event) (Committed, error)
 	if err == nil {
 		w.ledger.seen.note(&c.Operation, ev.Kind, boot)
 	}
-	return c, err
+	return err
 }
 
 func (w *Worker) handBack(ctx context.Context, t *task) {
-	_, err := w.step(ctx, t, Event{Kind: EventHandedBack, Lease: &LeaseGrant{Token: t.token}})
+	err := w.step(ctx, t, Event{Kind: EventHandedBack, Lease: &LeaseGrant{Token: t.token}})
 	w.unlessRefused(ctx, "a lease cannot be handed back", t.op.ID, err)
 }
 
 func (w *Worker) reconsider(ctx context.Context, t *task, why Reconsideration) {
 	why.Token = t.token
-	_, err := w.step(ctx, t, Event{Kind: EventReconsidered, Reconsider: &why})
+	err := w.step(ctx, t, Event{Kind: EventReconsidered, Reconsider: &why})
 	w.unlessRefused(ctx, "an operation cannot be planned", t.op.ID, err)
 }
 
@@ -224,7 +224,7 @@ func (w *Worker) renewing(ctx context.Context, t *task) (stop func()) {
 				return
 			case <-ticker.C:
 			}
-			_, err := w.step(ctx, t, Event{Kind: EventRenewed, Lease: &LeaseGrant{Token: t.token, For: w.cfg.Lease}})
+			err := w.step(ctx, t, Event{Kind: EventRenewed, Lease: &LeaseGrant{Token: t.token, For: w.cfg.Lease}})
 			if errors.Is(err, ErrLeaseLost) {
 				w.log.Warn("worker: a lease was lost while the call was out", "operation", t.op.ID)
 				return
@@ -251,7 +251,7 @@ func (w *Worker) conclude(ctx context.Context, t *task, ev Event) {
 	defer cancel()
 	wait := concludeFirst
 	for {
-		_, err := w.step(ctx, t, ev)
+		err := w.step(ctx, t, ev)
 		if err == nil {
 			return
 		}

@@ -126,7 +126,7 @@ func (w *Worker) begin(ctx context.Context, t *task, b Begin, f Frozen) (c Commi
 		w.unlessRefused(ctx, "an attempt cannot begin", t.op.ID, err)
 		w.handBack(after, t)
 	case CodeDeadlinePast:
-		_, err = w.step(after, t, Event{Kind: EventDeadlinePassed})
+		err = w.step(after, t, Event{Kind: EventDeadlinePassed})
 		w.unlessRefused(ctx, "a passed deadline cannot be recorded", t.op.ID, err)
 	case CodeReplay:
 		reason := "a replay is not safe"
