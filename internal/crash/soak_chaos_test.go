@@ -49,6 +49,9 @@ func (c *chaos) live(end time.Time) {
 			kind = kinds[n]
 		}
 		c.peace(800 * time.Millisecond)
+		if c.h.serve.gone() {
+			c.t.Fatalf("onefold ended, and nobody had asked for it: %s\n%s", c.h.serve.cmd.ProcessState, c.h.serve.log)
+		}
 		kind.do(c)
 		c.count(kind.name)
 	}
