@@ -51,9 +51,9 @@ vet: ## go vet.
 lint: $(GOLANGCI) ## The linter, with the rules of .golangci.yml.
 	@$(GOLANGCI) run ./...
 
-unit: ## The tests alone, once, with the race detector, in random order.
+unit: ## The tests alone, once, with the race detector, in random order; one package at a time, so that leases and processes of one do not starve those of another.
 	@mkdir -p $(BUILD)
-	@CGO_ENABLED=1 go test -race -shuffle=on $(PKG) 2>&1 | tee $(BUILD)/test.log
+	@CGO_ENABLED=1 go test -race -shuffle=on -p 1 -timeout 30m $(PKG) 2>&1 | tee $(BUILD)/test.log
 
 bench: ## The benchmarks beside their peers, and one table (BENCH=pattern, BENCHTIME=duration, RUNS=number).
 	@BENCH='$(BENCH)' BENCHTIME='$(BENCHTIME)' RUNS='$(RUNS)' .ci/bench
