@@ -128,7 +128,7 @@ func diskFull(t *testing.T, killed bool) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		crowd(h, n, func(a answer) {
+		crowd(h, n, func(a answer) (enough bool) {
 			switch {
 			case a.status == http.StatusServiceUnavailable && a.text("code") == "store_unavailable":
 				if strings.Contains(fmt.Sprint(a.body), "not known") {
@@ -136,32 +136,33 @@ func diskFull(t *testing.T, killed bool) {
 				} else {
 					refused.Add(1)
 				}
-			case a.status == 0 || a.status == http.StatusCreated || a.status == http.StatusOK:
+			case a.status == http.StatusCreated || a.status == http.StatusOK:
 			default:
 				t.Errorf("a caller got %d %v", a.status, a.body)
 			}
 			select {
 			case <-room:
+				return true
 			case <-time.After(50 * time.Millisecond):
+				return false
 			}
 		})
 	}()
-	until(t, "a caller who was refused", func() bool { return refused.Load()+unknown.Load() >= n })
+	until(t, "callers who were refused", func() bool { return refused.Load()+unknown.Load() >= n })
+	// Nothing is sent while nothing can be written.
 	before := len(h.judge.requests(h.account))
+	if within(time.Second, func() bool { return len(h.judge.requests(h.account)) != before }) {
+		t.Error("requests reached the target while the disk was full")
+	}
+	close(room)
+	<-done
 	if killed {
 		h.serve.kill()
 		d.free()
-		close(room)
 		h.open("")
 	} else {
-		// Nothing is sent while nothing can be written.
-		if within(time.Second, func() bool { return len(h.judge.requests(h.account)) != before }) {
-			t.Error("requests reached the target while the disk was full")
-		}
 		d.free()
-		close(room)
 	}
-	<-done
 	crowd(h, n, nil)
 	allEnd(h)
 	h.serve.drained(t)

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -87,8 +86,9 @@ func TestAPanicAnywhere(t *testing.T) {
 	}
 }
 
-// crowd submits many operations at once, each until it is answered.
-func crowd(h *house, n int, each func(answer)) {
+// crowd submits many operations at once, each until it is admitted or each says
+// that it is enough.
+func crowd(h *house, n int, each func(answer) (enough bool)) {
 	h.t.Helper()
 	bodies := []string{
 		`{"capability":"bills.create","request":{"supplier":"S-%d","number":"N-%d","total":"1.00"}}`,
@@ -99,10 +99,8 @@ func crowd(h *house, n int, each func(answer)) {
 		group.Go(func() {
 			within(patience, func() bool {
 				a := h.call(http.MethodPost, "/v1/operations", fmt.Sprint("crowd-", i), fmt.Sprintf(bodies[i%2], i, i))
-				if each != nil {
-					each(a)
-				}
-				return a.status == http.StatusCreated || a.status == http.StatusOK
+				enough := each != nil && each(a)
+				return enough || a.status == http.StatusCreated || a.status == http.StatusOK
 			})
 		})
 	}
@@ -112,17 +110,24 @@ func crowd(h *house, n int, each func(answer)) {
 // allEnd waits until every operation is settled or a person's.
 func allEnd(h *house) {
 	h.t.Helper()
-	until(h.t, "the end of all operations, or their owners", func() bool {
+	var open []string
+	if !within(patience, func() bool {
+		open = open[:0]
 		for _, state := range []string{"prepared", "attempting", "uncertain"} {
 			page := h.call(http.MethodGet, "/v1/operations?limit=200&state="+state, "", "")
-			if page.status != http.StatusOK || slices.ContainsFunc(page.items(), func(op map[string]any) bool {
-				return len(owners(answer{body: op})) == 0
-			}) {
-				return false
+			if page.status != http.StatusOK {
+				open = append(open, fmt.Sprint(page.status, page.body))
+			}
+			for _, op := range page.items() {
+				if len(owners(answer{body: op})) == 0 {
+					open = append(open, fmt.Sprint(op["id"], op["capability"], op["state"], op["next"]))
+				}
 			}
 		}
-		return true
-	})
+		return len(open) == 0
+	}) {
+		h.t.Fatalf("neither ended nor owned: %s\n%s", strings.Join(open, "\n"), h.serve.log)
+	}
 }
 
 // Proves: M4, M6
