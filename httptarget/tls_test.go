@@ -106,7 +106,9 @@ func TestAFailedHandshakeSendsNothing(t *testing.T) {
 	}{
 		{"unknown authority", "signed by nobody", other.server(t, nil)},
 		{"expired", "not valid at this time", ca.server(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })},
-		{"not yet valid", "not valid at this time", ca.server(t, func(c *x509.Certificate) { c.NotBefore, c.NotAfter = time.Now().Add(24*time.Hour), time.Now().Add(48*time.Hour) })},
+		{"not yet valid", "not valid at this time", ca.server(t, func(c *x509.Certificate) {
+			c.NotBefore, c.NotAfter = time.Now().Add(24*time.Hour), time.Now().Add(48*time.Hour)
+		})},
 		{"another name", "for another name", ca.server(t, func(c *x509.Certificate) { c.IPAddresses = nil })},
 		{"not a server's", "not valid", ca.server(t, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })},
 		{"TLS 1.1", "alert", old(ca.server(t, nil))},
