@@ -24,7 +24,9 @@ type smallDisk struct {
 	dir    string
 }
 
-const diskSize = "6m"
+// diskSize has room for the ledger of the test and its log, which grows to 32 MiB
+// before it is copied back.
+const diskSize = "64m"
 
 func newSmallDisk(t *testing.T, h *house) *smallDisk {
 	t.Helper()
