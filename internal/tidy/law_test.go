@@ -39,8 +39,8 @@ var importLaw = []layer{
 		"cel.dev/cel-go",
 	}},
 	{folder: "contracts"},
-	{folder: "sqlite", module: []string{"."}, external: []string{"github.com/pressly/goose", "golang.org/x/sync", "golang.org/x/sys"}},
-	{folder: "postgres", module: []string{"."}, external: []string{"github.com/pressly/goose", "github.com/jackc/pgx", "golang.org/x/sync"}},
+	{folder: "sqlite", module: []string{"."}, external: []string{"golang.org/x/sync", "golang.org/x/sys"}},
+	{folder: "postgres", module: []string{"."}, external: []string{"github.com/jackc/pgx", "golang.org/x/sync"}},
 	{folder: "storetest", module: []string{"."}, external: []string{"github.com/google/go-cmp", "pgregory.net/rapid"}},
 	{folder: "httptarget", module: []string{"."}, external: []string{
 		// hpack: HTTP/2 is spoken by our own exchange, one stream at a time; only the coding of its heads is taken from others.
