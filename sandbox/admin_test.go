@@ -130,6 +130,7 @@ func TestFaultsThatMakeNoSenseAreRefusedWithTheirPlace(t *testing.T) {
 		`{"kind":"hang","lag":"5s"}`:     "/lag",
 		`{"kind":"delay"}`:               "/before",
 		`{"kind":"lag"}`:                 "/lag",
+
 		`{"kind":"lag","lag":"1s","method":"GET"}`:         "/method",
 		`{"kind":"twice","method":"GET"}`:                  "/method",
 		`{"kind":"twice","effect":true}`:                   "/effect",
