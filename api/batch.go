@@ -40,7 +40,7 @@ type batchResult struct {
 type batch struct {
 	server  *Server
 	call    *call
-	items   []*identity.Value
+	entries []entry
 	results []batchResult
 	shown   atomic.Int64
 
@@ -48,14 +48,23 @@ type batch struct {
 	cause error // the first fault of ours
 }
 
-// submitBatch admits submissions side by side, those of one key in their order.
-// Each is durable before its result says so; a caller that hangs up stops those
-// that have not begun.
+// entry is one submission of a batch as it was read, or why it could not be.
+type entry struct {
+	submission onefold.Submission
+	requestAt  int // where its request begins in the body
+	err        error
+}
+
+// submitBatch reads the submissions one after another and admits them side by
+// side, those of one key in their order. Each is durable before its result says
+// so; a caller that hangs up stops those that have not begun.
 func (s *Server) submitBatch(c *call) (*reply, error) {
-	items := c.body["items"].Items()
-	b := &batch{server: s, call: c, items: items, results: make([]batchResult, len(items))}
+	b := &batch{server: s, call: c, entries: make([]entry, len(c.pieces)), results: make([]batchResult, len(c.pieces))}
+	for i := range c.pieces {
+		b.entries[i] = b.read(&c.pieces[i])
+	}
 	b.run(b.groups())
-	c.items, c.cause = len(items), b.cause
+	c.items, c.cause = len(b.results), b.cause
 	for i := range b.results {
 		if b.results[i].Problem != nil {
 			c.refused++
@@ -65,13 +74,13 @@ func (s *Server) submitBatch(c *call) (*reply, error) {
 }
 
 // groups are the places of the submissions, those with one key together and in
-// their order. The capability is no part of it: only equal keys meet, and few do.
+// their order; one that could not be read has none. The capability is no part of
+// it: only equal keys meet, and few do.
 func (b *batch) groups() [][]int {
 	byKey := map[string]int{}
 	var groups [][]int
-	for i, item := range b.items {
-		given, _ := item.Get("idempotency_key")
-		key := given.Text()
+	for i := range b.entries {
+		key := b.entries[i].submission.Key
 		if at, known := byKey[key]; known && key != "" {
 			groups[at] = append(groups[at], i)
 			continue
@@ -90,7 +99,7 @@ func (b *batch) run(groups [][]int) {
 		workers.Go(func() {
 			for at := next.Add(1) - 1; at < int64(len(groups)); at = next.Add(1) - 1 {
 				for _, i := range groups[at] {
-					b.results[i] = b.submit(b.items[i])
+					b.results[i] = b.submit(&b.entries[i])
 				}
 			}
 		})
@@ -98,20 +107,19 @@ func (b *batch) run(groups [][]int) {
 	workers.Wait()
 }
 
-// submit judges one submission. A panic in it is our fault, and its alone.
-func (b *batch) submit(item *identity.Value) (result batchResult) {
+// submit decides one submission. A panic in it is our fault, and its alone.
+func (b *batch) submit(e *entry) (result batchResult) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			result = b.refused(panicked(caught))
 		}
 	}()
-	key, body, err := readItem(item)
-	if err != nil {
-		return b.refused(err)
+	if e.err != nil {
+		return b.refused(e.err)
 	}
-	op, replayed, err := b.server.ledger.Submit(b.call.ctx, b.call.submission(key, body))
+	op, replayed, err := b.server.ledger.Submit(b.call.ctx, e.submission)
 	if err != nil {
-		return b.refused(err)
+		return b.refused(moved(err, e.requestAt))
 	}
 	result = batchResult{Status: http.StatusCreated, Replayed: replayed, Operation: b.call.viewOf(&op)}
 	if replayed {
@@ -122,8 +130,33 @@ func (b *batch) submit(item *identity.Value) (result batchResult) {
 	return result
 }
 
+// read reads one submission as strictly as if it had come alone. What is kept of
+// it is about as long as its text: the parsed form, many times longer, is gone
+// before the next one is read.
+func (b *batch) read(p *piece) (e entry) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			e = entry{err: panicked(caught)}
+		}
+	}()
+	if limit := b.server.cfg.MaxRequest + envelopeRoom; len(p.raw) > limit {
+		return entry{err: tooLarge("submission", limit)}
+	}
+	key, body, err := readItem(p.raw)
+	if err != nil {
+		return entry{err: moved(err, p.at)}
+	}
+	at, _ := body["request"].Span()
+	return entry{submission: b.call.submission(key, body), requestAt: p.at + at}
+}
+
 // readItem decodes one submission in the order of I3a: its key, then the rest.
-func readItem(item *identity.Value) (key string, body values, err error) {
+// Offsets count from its first byte.
+func readItem(raw []byte) (key string, body values, err error) {
+	item, err := parseBody(raw, "submission")
+	if err != nil {
+		return "", nil, err
+	}
 	if item.Kind() != identity.Object {
 		return "", nil, invalidMember("", "a submission is an object, not "+article(item.Kind()))
 	}

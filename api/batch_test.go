@@ -185,9 +185,14 @@ func TestBatchesThatAreRefusedWhole(t *testing.T) {
 		{"empty", `{"items":[]}`, 400, onefold.CodeMemberInvalid, "/items"},
 		{"one too many", many(api.MaxBatch + 1), 400, onefold.CodeMemberInvalid, "/items"},
 		{"an unknown member", `{"items":[` + string(good) + `],"dry_run":true}`, 400, onefold.CodeUnknownMember, "/dry_run"},
-		{"cut off", `{"items":[` + string(good), 400, onefold.CodeJSONInvalid, ""},
-		{"a member twice", `{"items":[` + string(good) + `,{"request":1,"request":2}]}`, 400, onefold.CodeJSONInvalid, ""},
-		{"far too deep", `{"items":[` + string(good) + `,` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `]}`, 400, onefold.CodeJSONInvalid, ""},
+		{"cut off", `{"items":[` + string(good), 400, onefold.CodeJSONInvalid, "/items/0"},
+		{"cut off behind a comma", `{"items":[` + string(good) + `,`, 400, onefold.CodeJSONInvalid, "/items/1"},
+		{"cut off behind the list", `{"items":[` + string(good) + `]`, 400, onefold.CodeJSONInvalid, ""},
+		{"items twice", `{"items":[` + string(good) + `],"items":[` + string(good) + `]}`, 400, onefold.CodeJSONInvalid, ""},
+		{"items twice, once escaped", `{"items":[` + string(good) + `],"\u0069tems":[]}`, 400, onefold.CodeJSONInvalid, ""},
+		{"bad bytes around the items", `{"items":[` + string(good) + `],"x":"` + "\xff" + `"}`, 400, onefold.CodeJSONInvalid, ""},
+		{"a byte-order mark", "\xef\xbb\xbf" + `{"items":[` + string(good) + `]}`, 400, onefold.CodeJSONInvalid, ""},
+		{"something behind it", `{"items":[` + string(good) + `]} x`, 400, onefold.CodeJSONInvalid, ""},
 		{"too long", `{"items":[` + string(good) + `],"x":"` + strings.Repeat("x", api.MaxBatchBody) + `"}`, 413, onefold.CodeTooLarge, ""},
 	} {
 		answer := h.call("POST", "/v1/operations:batch", token, c.body).wants(t, c.status, c.code)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"mime"
@@ -32,7 +33,9 @@ type call struct {
 	who   principal
 	key   string // the caller key, where the route has one
 	body  values
-	query parameters
+	// pieces are the elements of the body's list whose elements are judged apart.
+	pieces []piece
+	query  parameters
 	// version is If-Match's, nil where it was not given.
 	version *int64
 	// release gives back what the call holds while it is answered; nil for nothing.
@@ -135,7 +138,7 @@ func (c *call) read(w http.ResponseWriter) error {
 		}
 	}
 	if c.route.body != nil {
-		if c.body, err = c.route.decodeBody(raw); err != nil {
+		if c.body, c.pieces, err = c.route.decodeBody(raw); err != nil {
 			return err
 		}
 	}
@@ -166,8 +169,14 @@ func (c *call) takeTurn() error {
 }
 
 // isBatch tells whether the route takes many submissions.
-func (rt *route) isBatch() bool {
-	return slices.ContainsFunc(rt.body, func(m member) bool { return m.apart })
+func (rt *route) isBatch() bool { return rt.apart() != nil }
+
+// apart is the member whose elements are judged one by one, nil for none.
+func (rt *route) apart() *member {
+	if i := slices.IndexFunc(rt.body, func(m member) bool { return m.apart }); i >= 0 {
+		return &rt.body[i]
+	}
+	return nil
 }
 
 func keyProblem(err error) error {
@@ -185,11 +194,10 @@ func keyProblem(err error) error {
 // readBody reads a body no further than its limit: too_large, not_json.
 func (c *call) readBody(w http.ResponseWriter) ([]byte, error) {
 	limit := c.route.maxBody(c.server)
-	tooLarge := &onefold.Error{Code: onefold.CodeTooLarge, Message: "the body has at most " + strconv.Itoa(limit) + " bytes"}
 	if c.r.ContentLength > int64(limit) {
 		w.Header().Set("Connection", "close")
 		c.discard(w)
-		return nil, tooLarge
+		return nil, tooLarge("body", limit)
 	}
 	if c.r.ContentLength == 0 {
 		return nil, nil
@@ -200,12 +208,17 @@ func (c *call) readBody(w http.ResponseWriter) ([]byte, error) {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, c.r.Body, int64(limit)))
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		c.discard(w)
-		return nil, tooLarge
+		return nil, tooLarge("body", limit)
 	}
 	if err != nil {
 		return nil, &bodyError{cause: err}
 	}
 	return raw, nil
+}
+
+// tooLarge is the refusal of a body, or of a submission in it, beyond its limit.
+func tooLarge(what string, limit int) error {
+	return &onefold.Error{Code: onefold.CodeTooLarge, Message: "the " + what + " has at most " + strconv.Itoa(limit) + " bytes"}
 }
 
 // What is read of a body that is too long, only to be thrown away: most clients
@@ -256,24 +269,30 @@ func (c *call) plainJSON() error {
 	return nil
 }
 
-// depth is how many levels a body of the route may have.
-func (rt *route) depth() int {
-	if rt.isBatch() {
-		return maxBatchDepth
-	}
-	return maxDepth
-}
-
 // decodeBody decodes a body; one whose members are all optional may be left out.
-func (rt *route) decodeBody(raw []byte) (values, error) {
+// Of a list whose elements are judged apart there are the pieces alone, as many as
+// it has elements.
+func (rt *route) decodeBody(raw []byte) (body values, pieces []piece, err error) {
 	if len(bytes.TrimSpace(raw)) == 0 && rt.bodyOptional() {
-		return values{}, nil
+		return values{}, nil, nil
 	}
-	v, err := parseBody(raw, rt.depth())
+	list := rt.apart()
+	if list != nil {
+		if pieces, raw, err = split(raw, list); err != nil {
+			return nil, nil, err
+		}
+	}
+	v, err := parseBody(raw, "body")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return decode(v, rt.body, "")
+	if body, err = decode(v, rt.body, ""); err != nil {
+		return nil, nil, err
+	}
+	if list != nil && body[list.name].Len() != len(pieces) {
+		return nil, nil, fmt.Errorf("api: a list of %d elements was cut into %d", body[list.name].Len(), len(pieces))
+	}
+	return body, pieces, nil
 }
 
 // write sends an answer. What comes after the header cannot be mended any more,

@@ -27,7 +27,7 @@ func FuzzBody(f *testing.F) {
 			if rt.body == nil {
 				continue
 			}
-			decoded, err := rt.decodeBody(raw)
+			decoded, _, err := rt.decodeBody(raw)
 			if err == nil {
 				for _, m := range rt.body {
 					if _, there := decoded[m.name]; m.required && !there {

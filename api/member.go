@@ -37,8 +37,9 @@ type member struct {
 	doc      string
 	// items describes the elements of a kindList: objects of these members.
 	items []member
-	// apart: the elements are judged one by one by whoever serves the route, since
-	// a fault of one does not concern the others.
+	// apart: the elements are cut out as they stand (split) and read one by one by
+	// whoever serves the route, since a fault of one does not concern the others. A
+	// body has at most one such member, and max bounds it.
 	apart bool
 }
 
@@ -49,17 +50,13 @@ const maxEchoedName = 100
 // values are the members that a body has, decoded as their specification says.
 type values map[string]*identity.Value
 
-const (
-	// maxDepth is how deep a body may be: one level more than the request in it.
-	maxDepth = identity.DefaultMaxDepth + 1
-	// maxBatchDepth is the same for a batch. It has room for requests twice as deep
-	// as they may be, so that one that is too deep is refused by itself.
-	maxBatchDepth = 2*identity.DefaultMaxDepth + 3
-)
+// maxDepth is how deep a body, or a submission of a batch, may be: one level more
+// than the request in it.
+const maxDepth = identity.DefaultMaxDepth + 1
 
-// parseBody reads a body of at most so many levels strictly (I10).
-func parseBody(raw []byte, depth int) (*identity.Value, error) {
-	v, err := identity.Parse(raw, identity.Limits{MaxBytes: len(raw), MaxDepth: depth})
+// parseBody reads what is a body, or one submission of it, strictly (I10).
+func parseBody(raw []byte, what string) (*identity.Value, error) {
+	v, err := identity.Parse(raw, identity.Limits{MaxBytes: len(raw), MaxDepth: maxDepth})
 	if err == nil {
 		return v, nil
 	}
@@ -68,9 +65,21 @@ func parseBody(raw []byte, depth int) (*identity.Value, error) {
 		return nil, err
 	}
 	return nil, &onefold.Error{
-		Code: onefold.CodeJSONInvalid, Message: "the body is no acceptable JSON: " + syntax.Detail,
+		Code: onefold.CodeJSONInvalid, Message: "the " + what + " is no acceptable JSON: " + syntax.Detail,
 		Hint: "the offset counts bytes of the body", Reason: syntax.Reason, Offset: &syntax.Offset,
 	}
+}
+
+// moved makes an offset that counts from a part of the body count from the body's
+// beginning; other errors pass as they are.
+func moved(err error, at int) error {
+	e, ok := errors.AsType[*onefold.Error](err)
+	if !ok || e.Offset == nil {
+		return err
+	}
+	shifted, offset := *e, *e.Offset+at
+	shifted.Offset = &offset
+	return &shifted
 }
 
 // decode holds an object against its members. Of several faults the unknown
@@ -168,7 +177,7 @@ func (m *member) check(v *identity.Value, pointer string) error {
 		}
 	case kindList:
 		if v.Len() < m.min || m.max > 0 && v.Len() > m.max {
-			return wrong("has %d to %d elements", m.min, m.max)
+			return m.wrongLength(pointer)
 		}
 		if m.apart {
 			return nil
@@ -181,6 +190,11 @@ func (m *member) check(v *identity.Value, pointer string) error {
 	case kindBoolean, kindObject, kindAny, kindDuration:
 	}
 	return nil
+}
+
+// wrongLength is the refusal of a list with too few or too many elements.
+func (m *member) wrongLength(pointer string) error {
+	return invalidMember(pointer, fmt.Sprintf("%s has %d to %d elements", m.name, m.min, m.max))
 }
 
 // checkText says what is wrong with a text, "" if nothing is.

@@ -25,8 +25,10 @@ func submitRoutes() []route {
 		doc: "Up to 1,000 submissions in one call of at most 8 MiB. Each is judged by itself, as if it had been submitted alone, and one result " +
 			"for each comes back in the order of the submissions; what happens to one says nothing about the others, and the whole is no transaction. " +
 			"Of several with one key the first in order is admitted, and the others are repeats of it or conflict with it. " +
-			"After no answer, or a lost one, the same call is safe to make again. Only a body that is no JSON, has another shape, or is too long is " +
-			"refused as a whole, and then nothing of it was admitted.",
+			"After no answer, or a lost one, the same call is safe to make again. What is wrong in the text of one submission, a member twice, bytes " +
+			"that are no UTF-8, a syntax error, is that one's problem as well, with the offset in the whole body. Only where it cannot be told for sure where each " +
+			"submission ends (a quote or bracket too many or too few, a comma missing between two), and where the body has another shape or is too long, the whole " +
+			"is refused, and then nothing of it was admitted.",
 		roles: []onefold.Role{onefold.RoleSubmit}, bodyLimit: maxBatchBody,
 		body: []member{{
 			name: "items", kind: kindList, required: true, min: 1, max: maxBatch, apart: true, doc: "The submissions.",

@@ -28,8 +28,7 @@ const (
 	// maxRequest is the default for Config.MaxRequest (I10).
 	maxRequest = 1 << 20
 	// maxBatches is how many batches are under way at once; further ones wait. One
-	// alone keeps the store's writer busy, and a body of many tiny values takes some
-	// fifty times its length in memory once it is read.
+	// alone keeps the store's writer busy, and holds its body some three times over.
 	maxBatches = 2
 	// readyTimeout bounds one readiness check: whoever asks is a machine that asks
 	// again.

@@ -21,6 +21,13 @@ func (c *call) submission(key string, body values) onefold.Submission {
 	}
 }
 
+// placed makes an offset that the ledger counts from the request count from the
+// body, as all offsets of answers do.
+func (c *call) placed(err error) error {
+	at, _ := c.body["request"].Span()
+	return moved(err, at)
+}
+
 // submit admits an operation or finds the one that its key has; then it waits, if
 // that was preferred. The submission is durable before the waiting starts.
 func (s *Server) submit(c *call) (*reply, error) {
@@ -33,7 +40,7 @@ func (s *Server) submit(c *call) (*reply, error) {
 	}
 	op, replayed, err := s.ledger.Submit(c.ctx, c.submission(c.key, c.body))
 	if err != nil {
-		return nil, err
+		return nil, c.placed(err)
 	}
 	if asked {
 		var waited bool
@@ -57,7 +64,7 @@ func (s *Server) submit(c *call) (*reply, error) {
 func (s *Server) dryRun(c *call) (*reply, error) {
 	p, replayed, err := s.ledger.DryRun(c.ctx, c.submission(c.key, c.body))
 	if err != nil {
-		return nil, err
+		return nil, c.placed(err)
 	}
 	view := previewView{DryRun: true, Replayed: replayed, Operation: c.viewOf(&p.Operation)}
 	if c.who.sees(&p.Operation) && p.Frozen.Method != "" {

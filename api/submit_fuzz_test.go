@@ -161,6 +161,8 @@ func FuzzBatch(f *testing.F) {
 		`{"items":[` + fmt.Sprintf(item, "b", `,"x":1`) + `,` + fmt.Sprintf(item, "", "") + `,` + fmt.Sprintf(item, "c d", "") + `]}`,
 		`{"items":[` + fmt.Sprintf(item, "e", `,"not_before":"2030-01-01T00:00:00Z"`) + `],"items":1}`,
 		`{"items":[{"idempotency_key":1},{"idempotency_key":"\ud800"}]}`,
+		`{"items":[` + fmt.Sprintf(item, "f", `,"a":1,"a":2`) + `,` + fmt.Sprintf(item, "f", "") + `,{"a" "b",,},` + fmt.Sprintf(item, "g\xff", "") + `]}`,
+		`{"items":[` + fmt.Sprintf(item, "h", "") + `,{"a":"b,"c":"d"},` + fmt.Sprintf(item, "i", "") + `]}`,
 	} {
 		f.Add([]byte(seed), "")
 	}
