@@ -15,7 +15,11 @@ type hub struct {
 	waiting map[string][]chan Operation
 	watch   func(op Operation, fresh bool)
 	kick    func()
+	take    takeAhead
 }
+
+// takeAhead asks for a place to carry out what is about to be admitted.
+type takeAhead func(ctx context.Context, op *Operation, b Binding, request []byte, f Frozen) *Ahead
 
 func newHub() *hub { return &hub{waiting: map[string][]chan Operation{}} }
 
@@ -68,6 +72,17 @@ func (h *hub) leave(id string, c chan Operation) {
 func (l *Ledger) Watch(watch func(op Operation, admitted bool), kick func()) {
 	l.hub.mu.Lock()
 	l.hub.watch, l.hub.kick = watch, kick
+	l.hub.mu.Unlock()
+}
+
+// TakeAhead lets take be asked for a place (Worker.Ahead) whenever this ledger is
+// about to admit an operation that nothing holds: the operation as it will be
+// admitted, what it runs under, and its request as submitted and as it goes out.
+// It is asked in the caller's goroutine and gives nil where there is no place. nil
+// ends it.
+func (l *Ledger) TakeAhead(take func(ctx context.Context, op *Operation, b Binding, request []byte, f Frozen) *Ahead) {
+	l.hub.mu.Lock()
+	l.hub.take = take
 	l.hub.mu.Unlock()
 }
 

@@ -298,32 +298,54 @@ func (l *Ledger) admit(ctx context.Context, s Submission, a Admitted, binding Bi
 		a.Identity, a.Reference = binding.Derive(l.cfg.Deployment, s.Key, counter)
 		op, entry := admit(a, holds, l.NewID(PrefixReview), Actor{ActorPrincipal, s.SubmittedBy})
 		// What cannot be built is refused now, not held for ever.
-		if _, err := binding.Freeze(&op, s.Request); err != nil {
+		failpoint.Before(failpoint.Frozen)
+		frozen, err := binding.Freeze(&op, s.Request)
+		if err != nil {
 			return Operation{}, false, claimChecked(err)
 		}
-		failpoint.Before(string(EventAdmitted))
-		stored, created, err := l.store.Admit(ctx, Admission{Operation: op, Request: s.Request, Entry: entry, UnresolvedLimit: terms.Limits.Unresolved})
-		switch {
-		case errors.Is(err, ErrIdentityTaken):
+		failpoint.After(failpoint.Frozen)
+		ahead := l.ahead(ctx, &op, binding, s.Request, frozen)
+		stored, created, err := l.storeAdmission(ctx, Admission{Operation: op, Request: s.Request, Entry: entry, UnresolvedLimit: terms.Limits.Unresolved}, ahead)
+		if errors.Is(err, ErrIdentityTaken) {
+			ahead.free()
 			continue
-		case errors.Is(err, ErrCommitUnknown):
-			return l.readBack(ctx, s, a.ID)
+		}
+		if errors.Is(err, ErrCommitUnknown) {
+			return l.readBack(ctx, s, a.ID, ahead)
+		}
+		if err != nil || !created || !ahead.began(&stored) {
+			ahead.free()
+		}
+		switch {
 		case err != nil:
 			return Operation{}, false, claimChecked(unavailable(err))
 		case !created:
 			stored, err = l.replay(ctx, s, stored)
 			return stored, err == nil, claimChecked(err)
 		}
-		failpoint.After(string(EventAdmitted))
 		l.hub.admitted(stored)
+		if ahead.began(&stored) {
+			ahead.carry(stored)
+		}
 		return stored, false, nil
 	}
 	return Operation{}, false, claimChecked(refuse(CodeInternal, "no free identity could be derived"))
 }
 
-// readBack decides an admission whose commit is unknown: the claim tells.
-func (l *Ledger) readBack(ctx context.Context, s Submission, id string) (Operation, bool, error) {
+// readBack decides an admission whose commit is unknown: the claim tells. An
+// attempt that was begun with it is not sent (M4).
+func (l *Ledger) readBack(ctx context.Context, s Submission, id string, ahead *Ahead) (Operation, bool, error) {
+	if ahead != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+	}
 	op, found, err := l.store.Claimed(ctx, ClaimKey{s.Workspace, s.Capability, s.Key})
+	if err == nil && found && ahead.began(&op) {
+		ahead.undo(op)
+	} else {
+		ahead.free()
+	}
 	if err != nil || !found {
 		return Operation{}, false, &Error{
 			Code: CodeStoreUnavailable, Cause: errors.Join(ErrCommitUnknown, err), RetryAfter: time.Second,

@@ -21,37 +21,60 @@ func (w *Worker) attempt(ctx context.Context, t *task, kind AttemptKind) {
 		return
 	}
 	route := t.binding.Route()
-	// A credential that cannot be had is the carrier's to tell: not sent.
-	credential, err := t.carrier.CredentialDigest(ctx, route)
-	if err != nil {
-		credential = ""
-	}
-	begin := Begin{
-		Attempt: w.ledger.NewID(PrefixAttempt), Token: t.token, Kind: kind, FrozenDigest: frozen.Digest,
-		ConnectionRevision: route.Revision, Scope: t.binding.Scope(credential), CredentialDigest: credential,
-	}
-	bootAtBegin := w.cfg.Boot()
+	begin := w.beginning(ctx, t, route, kind, frozen)
+	boot := w.cfg.Boot()
 	c, ok := w.begin(ctx, t, begin, frozen)
 	if !ok {
 		return
 	}
 	t.op, t.begun = c.Operation, true
+	w.dispatch(ctx, t, request, frozen, route, begunAttempt{Begin: begin, at: c.At, boot: boot})
+}
 
+// beginning says what an attempt begins with.
+func (w *Worker) beginning(ctx context.Context, t *task, route Route, kind AttemptKind, f Frozen) Begin {
+	// A credential that cannot be had is the carrier's to tell: not sent. It is no
+	// other credential than the earlier one, so that it makes no replay unsafe, which
+	// would leave the operation to a person: the replay begins, and sends nothing.
+	credential, err := t.carrier.CredentialDigest(ctx, route)
+	scope := t.binding.Scope(credential)
+	if err != nil {
+		t.mute, credential = true, ""
+		if kind == Replay {
+			scope = t.op.Scope
+		}
+	}
+	return Begin{
+		Attempt: w.ledger.NewID(PrefixAttempt), Token: t.token, Kind: kind, FrozenDigest: f.Digest,
+		ConnectionRevision: route.Revision, Scope: scope, CredentialDigest: credential,
+	}
+}
+
+// begunAttempt is an attempt that is on record.
+type begunAttempt struct {
+	Begin
+	at   time.Time     // the store's time of its begin
+	boot time.Duration // the boot clock before the store was asked for it
+}
+
+// dispatch carries a begun attempt's request, once, judges the answer and records
+// it.
+func (w *Worker) dispatch(ctx context.Context, t *task, request []byte, f Frozen, route Route, begun begunAttempt) {
 	stop := w.renewing(context.WithoutCancel(ctx), t)
 	x := w.exchange(ctx, t, Dispatch{
-		Route: route, Request: frozen, Write: true, UserAgent: w.cfg.UserAgent,
-		MayStart: starting(begin.Attempt, w.mayStart(t, kind, c.At, bootAtBegin)), Operation: &t.op,
+		Route: route, Request: f, Write: true, UserAgent: w.cfg.UserAgent,
+		MayStart: starting(begun.Attempt, w.mayStart(t, begun)), Operation: &t.op,
 	})
 	if x.Later != nil {
 		// The lease is not renewed any more: the attempt is silent, as the law knows
 		// it (M10, M12a), until its call returns after all.
 		stop()
-		go w.reportLate(ctx, t, request, begin.Attempt, x.Later)
+		go w.reportLate(ctx, t, request, begun.Attempt, x.Later)
 		return
 	}
-	answer, evidence := w.judge(t, request, &x, begin.Attempt)
+	answer, evidence := w.judge(t, request, &x, begun.Attempt)
 	stop()
-	w.answered(ctx, t, begin.Attempt, answer, evidence)
+	w.answered(ctx, t, begun.Attempt, answer, evidence)
 }
 
 // answered records what an attempt's answer means.
@@ -167,21 +190,21 @@ func (w *Worker) unbegin(ctx context.Context, t *task, b Begin) {
 // that goes on while the machine sleeps, from before the lease was asked for,
 // and says no once the lease may be over, the operation is withdrawn, or a
 // deadline or the target's window has passed by the store's time.
-func (w *Worker) mayStart(t *task, kind AttemptKind, begunAt time.Time, bootAtBegin time.Duration) func() bool {
+func (w *Worker) mayStart(t *task, begun begunAttempt) func() bool {
 	op, policy, lease := t.op, t.policy, w.cfg.Lease
 	return func() bool {
 		boot := w.cfg.Boot()
-		if boot-t.asked >= lease || t.withdrawn() {
+		if t.mute || boot-t.asked >= lease || t.withdrawn() {
 			return false
 		}
-		now := begunAt.Add(boot - bootAtBegin) // never earlier than the store's time
+		now := begun.at.Add(boot - begun.boot) // never earlier than the store's time
 		if op.StartDeadline != nil && !now.Before(*op.StartDeadline) {
 			return false
 		}
-		if kind == Replay && policy.Window != Forever && now.After(op.FirstDispatched.Add(policy.Window-policy.WindowMargin)) {
+		if begun.Kind == Replay && policy.Window != Forever && now.After(op.FirstDispatched.Add(policy.Window-policy.WindowMargin)) {
 			return false
 		}
-		return boot-bootAtBegin < slowStart || w.stillSends(op.ID, t.token)
+		return boot-begun.boot < slowStart || w.stillSends(op.ID, t.token)
 	}
 }
 

@@ -32,17 +32,21 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 		return r.trouble(ctx, "the store's time cannot be had", err)
 	}
 	r.wake.set(now.Add(r.cfg.Scan))
+	r.slots.looking()
 	free, left := r.slots.free(r.ledger.Contracts().Limits)
 	if left <= 0 {
 		return r.cfg.Scan
 	}
 	r.leaveUncarried(ctx, now, free)
-	items, err := r.store.Due(ctx, now, free, min(perPoll, left))
+	others := min(perPoll, left)
+	items, err := r.store.Due(ctx, now, free, others)
 	if err != nil {
 		return r.trouble(ctx, "due operations cannot be listed", err)
 	}
 	wait := r.cfg.Scan
+	found := map[onefold.ConnectionRef]int{}
 	for _, item := range items {
+		found[item.Connection]++
 		if ctx.Err() != nil {
 			return 0
 		}
@@ -54,6 +58,7 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 			wait = min(wait, pause)
 		}
 	}
+	r.slots.looked(found, free, others)
 	next, err := r.store.NextDue(ctx)
 	if err != nil {
 		return r.trouble(ctx, "the next due time cannot be had", err)
@@ -87,10 +92,41 @@ func (r *Runner) start(item onefold.DueItem) (started bool, wait time.Duration) 
 			// A store that does not take a lease is asked again at the next scan, not
 			// at once and for ever.
 			if err == nil || onefold.CodeOf(err) != onefold.CodeStoreUnavailable {
-				r.nudge()
+				r.placeFreed()
 			}
 		}()
 		err = r.carry(r.work, item, withdrawn.Load)
 	}()
 	return true, 0
+}
+
+// placeFreed has due work looked for if any waits for a place.
+func (r *Runner) placeFreed() {
+	if r.slots.waiting() {
+		r.nudge()
+	}
+}
+
+// takeAhead gives a place to an operation that is about to be admitted, if it is
+// due at once and nothing waits before it.
+func (r *Runner) takeAhead(ctx context.Context, op *onefold.Operation, b onefold.Binding, request []byte, f onefold.Frozen) *onefold.Ahead {
+	item := onefold.DueItem{ID: op.ID, Connection: onefold.ConnectionRef{Workspace: op.Workspace, Connection: op.Connection}}
+	if op.Due == nil || op.Due.After(op.CreatedAt) || len(op.Holds) > 0 || !r.carries(item.Connection) {
+		return nil
+	}
+	withdrawn := r.slots.takeNew(item, b.Terms().Limits)
+	if withdrawn == nil {
+		return nil
+	}
+	done := func() {
+		r.slots.give(item, withdrawn)
+		r.placeFreed()
+	}
+	ahead := r.worker.Ahead(ctx, onefold.AheadConfig{
+		Binding: b, Request: request, Frozen: f, Withdrawn: withdrawn.Load, Work: r.work, Done: done,
+	})
+	if ahead == nil {
+		done()
+	}
+	return ahead
 }

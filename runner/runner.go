@@ -127,6 +127,8 @@ func (r *Runner) Run(ctx context.Context) (err error) {
 	defer r.endWork()
 	r.ledger.Watch(r.watch, r.nudge)
 	defer r.ledger.Watch(nil, nil)
+	r.ledger.TakeAhead(r.takeAhead)
+	defer r.ledger.TakeAhead(nil)
 
 	var loops sync.WaitGroup
 	loops.Go(func() { r.housekeep(ctx) })
@@ -169,7 +171,7 @@ func (r *Runner) watch(op onefold.Operation, admitted bool) {
 	if !r.carries(connection) {
 		return
 	}
-	if admitted && !op.Due.After(op.CreatedAt) {
+	if admitted && !op.Due.After(op.CreatedAt) && !r.slots.isBehind(connection) {
 		started, _ := r.start(onefold.DueItem{ID: op.ID, Connection: connection, Due: *op.Due})
 		if started {
 			return

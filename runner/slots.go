@@ -21,6 +21,10 @@ type slots struct {
 	active map[string]*atomic.Bool // operation id → withdrawn
 	closed bool
 	group  sync.WaitGroup // one for each place that is taken
+	// behind are the connections that have work for which there was no place, with
+	// the look at due work during which that was noticed.
+	behind map[onefold.ConnectionRef]uint64
+	look   uint64
 }
 
 type pace struct {
@@ -31,7 +35,7 @@ type pace struct {
 func newSlots(limit int) *slots {
 	return &slots{
 		max: limit, using: map[onefold.ConnectionRef]int{}, paces: map[onefold.ConnectionRef]*pace{},
-		active: map[string]*atomic.Bool{},
+		active: map[string]*atomic.Bool{}, behind: map[onefold.ConnectionRef]uint64{},
 	}
 }
 
@@ -40,6 +44,26 @@ func newSlots(limit int) *slots {
 func (s *slots) take(item onefold.DueItem, limits onefold.Limits) (withdrawn *atomic.Bool, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	withdrawn, wait = s.reserve(item, limits)
+	if withdrawn == nil {
+		s.behind[item.Connection] = s.look
+	}
+	return withdrawn, wait
+}
+
+// takeNew is take for an operation that is only about to be admitted: what waits
+// already goes first.
+func (s *slots) takeNew(item onefold.DueItem, limits onefold.Limits) *atomic.Bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, behind := s.behind[item.Connection]; behind {
+		return nil
+	}
+	withdrawn, _ := s.reserve(item, limits)
+	return withdrawn
+}
+
+func (s *slots) reserve(item onefold.DueItem, limits onefold.Limits) (withdrawn *atomic.Bool, wait time.Duration) {
 	if s.closed || s.active[item.ID] != nil || s.total >= s.max || s.using[item.Connection] >= limits.InFlight {
 		return nil, 0
 	}
@@ -79,6 +103,52 @@ func (s *slots) letGo(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.active, id)
+}
+
+// looking notes that due work is about to be looked for.
+func (s *slots) looking() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look++
+}
+
+// looked notes how many operations the look found of each connection, of which it
+// asked for at most asked[connection], or others: where it found as many, there may
+// be more. A connection for which nothing waited since the look began has caught up.
+func (s *slots) looked(found, asked map[onefold.ConnectionRef]int, others int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	limit := func(c onefold.ConnectionRef) int {
+		if n, named := asked[c]; named {
+			return n
+		}
+		return others
+	}
+	for c, n := range found {
+		if n >= limit(c) {
+			s.behind[c] = s.look
+		}
+	}
+	for c, look := range s.behind {
+		if look < s.look && limit(c) > 0 {
+			delete(s.behind, c)
+		}
+	}
+}
+
+// isBehind tells whether operations of a connection wait for a place.
+func (s *slots) isBehind(c onefold.ConnectionRef) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, behind := s.behind[c]
+	return behind
+}
+
+// waiting tells whether anything waits for a place.
+func (s *slots) waiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.behind) > 0
 }
 
 // give returns a place that take gave with the given mark.

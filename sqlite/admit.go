@@ -19,10 +19,24 @@ const maxRequest = 1 << 20
 // (M16a), onefold.ErrIdentityTaken (I13a), onefold.ErrCommitUnknown,
 // store_unavailable.
 func (s *Store) Admit(ctx context.Context, a onefold.Admission) (onefold.Operation, bool, error) {
+	return s.admit(ctx, a, nil)
+}
+
+// AdmitStarted is Admit that leases the operation and begins its first attempt in
+// the same transaction, if the law allows both: the returned operation says.
+func (s *Store) AdmitStarted(ctx context.Context, a onefold.Admission, start onefold.Start) (onefold.Operation, bool, error) {
+	if start.Lease.Kind != onefold.EventLeased || start.Begin.Kind != onefold.EventBegun || start.Begin.Begin == nil {
+		return onefold.Operation{}, false, fmt.Errorf("sqlite: an operation is started by the events leased and begun, not %s and %s", start.Lease.Kind, start.Begin.Kind)
+	}
+	return s.admit(ctx, a, &start)
+}
+
+func (s *Store) admit(ctx context.Context, a onefold.Admission, start *onefold.Start) (onefold.Operation, bool, error) {
 	p, err := s.prepareAdmission(a)
 	if err != nil {
 		return onefold.Operation{}, false, err
 	}
+	p.start = start
 	var result *held
 	created := false
 	err = s.writer.do(ctx, func(w *session) (err error) {
@@ -41,6 +55,7 @@ type admission struct {
 	ref    onefold.ConnectionRef
 	digest []byte
 	row    standingRow
+	start  *onefold.Start // nil: nothing is begun
 }
 
 func (s *Store) prepareAdmission(a onefold.Admission) (*admission, error) {
@@ -100,7 +115,7 @@ func (p *admission) run(s *session) (*held, bool, error) {
 			return nil, false, err
 		}
 	}
-	h, err := p.insert(s, c.num)
+	h, err := p.insert(s, c)
 	if err != nil || h != nil {
 		return h, err == nil, err
 	}
@@ -134,7 +149,7 @@ func (p *admission) winner(s *session) (*held, error) {
 
 // insert writes the operation, nil where its key is held already: then nothing
 // was written.
-func (p *admission) insert(s *session, connection int64) (*held, error) {
+func (p *admission) insert(s *session, c *connectionRow) (*held, error) {
 	num, err := s.nextSeq()
 	if err != nil {
 		return nil, err
@@ -148,7 +163,7 @@ func (p *admission) insert(s *session, connection int64) (*held, error) {
 		s.seq-- // nothing was written under it
 		return nil, nil
 	}
-	inserted, err := s.exec("operation.insert", admittedRow(num, connection, &op.Admitted)...)
+	inserted, err := s.exec("operation.insert", admittedRow(num, c.num, &op.Admitted)...)
 	if err != nil {
 		return nil, err
 	}
@@ -158,20 +173,72 @@ func (p *admission) insert(s *session, connection int64) (*held, error) {
 	if err := s.must("payload.insert", num, p.Request); err != nil {
 		return nil, err
 	}
-	h := &held{num: num, connection: connection, live: true, op: *op}
-	if err := s.insertLive(h, &p.row); err != nil {
-		return nil, err
-	}
-	if err := s.syncReviews(h, nil); err != nil {
-		return nil, err
-	}
+	h := &held{num: num, connection: c.num, live: true, op: *op}
 	entry := p.Entry
 	entry.Seq = num
 	if err := s.insertEntry(h, &entry); err != nil {
 		return nil, err
 	}
+	h.document = p.row.document
+	row := p.row
+	if begun, err := p.begin(s, h, c); err != nil {
+		return nil, err
+	} else if begun != nil {
+		h = begun
+		if row, err = rowOf(&h.op); err != nil {
+			return nil, err
+		}
+		h.document = row.document
+	}
+	if err := s.insertLive(h, &row); err != nil {
+		return nil, err
+	}
+	if err := s.syncReviews(h, nil); err != nil {
+		return nil, err
+	}
 	s.keep(h)
 	return h, nil
+}
+
+// begin leases the admitted operation and begins its first attempt, nil where
+// none is to be begun or the law refuses.
+func (p *admission) begin(s *session, h *held, c *connectionRow) (*held, error) {
+	if p.start == nil {
+		return nil, nil
+	}
+	now := s.store.now()
+	lease, begin := p.start.Lease, p.start.Begin
+	lease.Connection, begin.Connection = c.standing(now), c.standing(now)
+	lease.Connection.Disabled, begin.Connection.Disabled = p.start.Lease.Connection.Disabled, p.start.Begin.Connection.Disabled
+	leased, before, err := onefold.Apply(h.op, lease, now)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a refusal: it is admitted alone
+	}
+	asked := *begin.Begin
+	asked.Token = leased.Lease.Token
+	begin.Begin = &asked
+	begun, effects, err := onefold.Apply(leased, begin, now)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a refusal: it is admitted alone
+	}
+	started := &held{num: h.num, connection: h.connection, live: begun.Live(), op: begun}
+	if !started.live {
+		return nil, fmt.Errorf("the operation %s would be begun and over at once", h.op.ID)
+	}
+	if err := s.freeze(started, &p.start.Frozen); err != nil {
+		return nil, err
+	}
+	for _, done := range []struct {
+		ev      *onefold.Event
+		effects []onefold.Effect
+	}{{&lease, before}, {&begin, effects}} {
+		for i := range done.effects {
+			if err := s.effect(started, done.ev, &done.effects[i], now); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return started, nil
 }
 
 func limited(unresolved int) error {
@@ -185,7 +252,7 @@ func limited(unresolved int) error {
 // Claimed finds the operation that holds a key. It writes nothing.
 func (s *Store) Claimed(ctx context.Context, k onefold.ClaimKey) (onefold.Operation, bool, error) {
 	digest := claimDigest(k)
-	state, err := s.claims.ask(ctx, digest)
+	state, err := s.claims.ask(ctx, [16]byte(digest))
 	if err != nil {
 		return onefold.Operation{}, false, s.readers.failure("look a claim up", err)
 	}

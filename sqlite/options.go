@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io/fs"
 	"log/slog"
 	"net/url"
@@ -133,8 +134,11 @@ type Store struct {
 	writer  *writer
 	readers *reader
 	runner  runnerPlace
-	claims  claims
-	repeats repeats
+	// Questions that many ask at once.
+	claims    gather[[16]byte, claimState]
+	standings gather[int64, string]
+	repeats   repeats
+	known     *known
 }
 
 var _ onefold.Store = (*Store)(nil)
@@ -159,19 +163,19 @@ func Open(ctx context.Context, opts Options) (_ *Store, err error) {
 			return nil, err
 		}
 	}
-	s := &Store{opts: opts, queries: q}
+	s := &Store{opts: opts, queries: q, known: &known{seed: maphash.MakeSeed()}}
+	s.claims.look, s.standings.look = s.lookClaims, s.lookStandings
 	defer func() {
 		if err != nil {
 			_ = s.Close()
 		}
 	}()
-	if s.writer, err = openWriter(ctx, &s.opts, q); err != nil {
+	if s.writer, err = openWriter(ctx, &s.opts, q, s.known); err != nil {
 		return nil, err
 	}
 	if s.readers, err = openReader(ctx, &s.opts, q); err != nil {
 		return nil, err
 	}
-	s.claims.readers = s.readers
 	if err := s.Ping(ctx); err != nil {
 		return nil, err
 	}

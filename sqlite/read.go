@@ -84,6 +84,15 @@ func scanText(row scanner) (text string, err error) {
 // as if it did not exist, by the same query (I5); "" means any, for the engine
 // alone. Errors: operation_unknown.
 func (s *Store) Operation(ctx context.Context, workspace, id string) (onefold.Operation, error) {
+	if h := s.known.find(id); h != nil && (workspace == "" || workspace == h.op.Workspace) {
+		same, err := s.same(ctx, h)
+		if err != nil {
+			return onefold.Operation{}, s.readers.failure("read an operation", err)
+		}
+		if same {
+			return h.op.Clone(), nil
+		}
+	}
 	h, err := s.readers.operation(ctx, "operation.by_id", id, workspace)
 	if errors.Is(err, sql.ErrNoRows) {
 		return onefold.Operation{}, unknownOperation(id)

@@ -7,20 +7,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 )
 
-const (
-	// maxRepeats bounds the finished operations that are kept for repeats of their
-	// keys: callers repeat what they submitted lately. An entry is about 3 KiB.
-	maxRepeats = 1 << 10
-	// maxAsked bounds the claims that one statement looks up: above it nothing is
-	// saved any more, and the first of them would wait for the last.
-	maxAsked = 256
-)
+// maxRepeats bounds the finished operations that are kept for repeats of their
+// keys: callers repeat what they submitted lately. An entry is about 3 KiB.
+const maxRepeats = 1 << 10
 
 // repeats keeps finished operations by the digests of their claims, one for each
 // place: a newer one takes the place of an older. What it says was true once;
@@ -62,76 +55,14 @@ type claimState struct {
 // operation changes with its version, whichever process writes.
 func (c claimState) is(h *held) bool { return c.num == h.num && c.version == h.op.Version }
 
-// claims looks claims up, many with one statement: while one runs, those who ask
-// gather for the next, as steps do at the writer. Each answer is younger than its
-// question. It is safe for concurrent use.
-type claims struct {
-	readers *reader
-
-	mu      sync.Mutex
-	waiting []*claimAsked
-	reading bool
-}
-
-type claimAsked struct {
-	digest []byte
-	state  claimState
-	err    error
-	done   chan struct{}
-}
-
-// ask looks one claim up.
-func (c *claims) ask(ctx context.Context, digest []byte) (claimState, error) {
-	if err := ctx.Err(); err != nil {
-		return claimState{}, err
-	}
-	a := &claimAsked{digest: digest, done: make(chan struct{})}
-	c.mu.Lock()
-	c.waiting = append(c.waiting, a)
-	idle := !c.reading
-	c.reading = true
-	c.mu.Unlock()
-	if idle {
-		go c.read()
-	}
-	select {
-	case <-a.done:
-		return a.state, a.err
-	case <-ctx.Done():
-		return claimState{}, ctx.Err()
-	}
-}
-
-// read answers until nobody waits.
-func (c *claims) read() {
-	for {
-		// Whoever is about to ask asks first: a statement for two costs little more
-		// than one for one.
-		runtime.Gosched()
-		c.mu.Lock()
-		n := min(len(c.waiting), maxAsked)
-		batch := c.waiting[:n:n]
-		c.waiting = c.waiting[n:]
-		c.reading = n > 0
-		c.mu.Unlock()
-		if n == 0 {
-			return
-		}
-		err := c.look(batch)
-		for _, a := range batch {
-			a.err = err
-			close(a.done)
-		}
-	}
-}
-
-func (c *claims) look(batch []*claimAsked) (err error) {
+// lookClaims looks many claims up.
+func (s *Store) lookClaims(batch []*asked[[16]byte, claimState]) (err error) {
 	ctx := context.Background() // it is many callers' statement, and a short one
-	stmt, err := c.readers.cache.get(ctx, c.readers.queries, "claim.known")
+	stmt, err := s.readers.cache.get(ctx, s.readers.queries, "claim.known")
 	if err != nil {
 		return err
 	}
-	rows, err := stmt.QueryContext(ctx, digestsOf(batch))
+	rows, err := stmt.QueryContext(ctx, hexOf(batch))
 	if err != nil {
 		return err
 	}
@@ -148,18 +79,18 @@ func (c *claims) look(batch []*claimAsked) (err error) {
 		found[[16]byte(digest)] = state
 	}
 	for _, a := range batch {
-		a.state = found[[16]byte(a.digest)]
+		a.answer = found[a.key]
 	}
 	return rows.Err()
 }
 
-// digestsOf writes a JSON array of hex texts.
-func digestsOf(batch []*claimAsked) string {
+// hexOf writes a JSON array of hex texts.
+func hexOf(batch []*asked[[16]byte, claimState]) string {
 	var b strings.Builder
-	b.Grow(len(batch)*(2*len(batch[0].digest)+len(`"",`)) + len(`[]`))
+	b.Grow(len(batch)*(2*len(batch[0].key)+len(`"",`)) + len(`[]`))
 	for i, a := range batch {
 		b.WriteString([2]string{`","`, `["`}[int(flag(i == 0))])
-		b.WriteString(hex.EncodeToString(a.digest))
+		b.WriteString(hex.EncodeToString(a.key[:]))
 	}
 	b.WriteString(`"]`)
 	return b.String()

@@ -20,6 +20,7 @@ type held struct {
 	connection int64
 	live       bool
 	op         onefold.Operation // never changed in place: a step replaces it
+	document   string            // its standing as it is written; "" where it was read
 }
 
 // connectionRow is a connection's row as the writer knows it. since is 0 while
@@ -53,6 +54,8 @@ type session struct {
 	unresolved  map[int64]int // by connection
 	tallies     map[tallyKey]int64
 
+	changed []*held // by the present transaction, the latest last
+
 	writes int  // rows written in the present transaction
 	broken bool // a statement failed in the present transaction
 }
@@ -83,7 +86,7 @@ func (s *session) forget() {
 
 // begin starts a transaction that may write from its first moment.
 func (s *session) begin() error {
-	s.writes, s.broken = 0, false
+	s.writes, s.broken, s.changed = 0, false, nil
 	if _, err := s.exec("transaction.begin"); err != nil {
 		return err
 	}
@@ -189,6 +192,7 @@ func (s *session) nextSeq() (int64, error) {
 
 // keep remembers a live operation and forgets one that is finished.
 func (s *session) keep(h *held) {
+	s.changed = append(s.changed, h)
 	if !h.live {
 		delete(s.operations, h.op.ID)
 		return

@@ -142,6 +142,7 @@ func (s *session) replace(was, is *held) error {
 	if err != nil {
 		return err
 	}
+	is.document = row.document
 	switch {
 	case was.live && is.live:
 		err = s.updateLive(was, is, &row)

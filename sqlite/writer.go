@@ -47,6 +47,7 @@ type writer struct {
 	db      *sql.DB
 	opts    *Options
 	queries queries
+	known   *known // what committed steps left behind
 	queue   chan *task
 	stopped chan struct{}
 	session *session // nil: to be opened; the writer's goroutine's alone
@@ -55,13 +56,13 @@ type writer struct {
 	closed bool
 }
 
-func openWriter(ctx context.Context, opts *Options, q queries) (*writer, error) {
+func openWriter(ctx context.Context, opts *Options, q queries, k *known) (*writer, error) {
 	c, err := newConnector(opts, writerSettings(opts))
 	if err != nil {
 		return nil, err
 	}
 	w := &writer{
-		db: sql.OpenDB(c), opts: opts, queries: q,
+		db: sql.OpenDB(c), opts: opts, queries: q, known: k,
 		queue: make(chan *task, maxQueue), stopped: make(chan struct{}),
 	}
 	w.db.SetMaxOpenConns(1)
@@ -218,6 +219,7 @@ func (w *writer) transaction(batch []*task) bool {
 		return true
 	}
 	failpoint.After(failpoint.Committed)
+	w.known.keep(w.session.changed)
 	return true
 }
 

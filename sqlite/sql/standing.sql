@@ -36,6 +36,13 @@ UPDATE finished_operation SET version = ?2, standing = ?3 WHERE operation = ?1;
 -- index: INTEGER PRIMARY KEY
 DELETE FROM finished_operation WHERE operation = ?1;
 
+-- The standings of many operations, by their numbers as a JSON array.
+-- name: standing.known
+-- index: INTEGER PRIMARY KEY
+SELECT l.operation, l.standing FROM live_operation AS l WHERE l.operation IN (SELECT value FROM json_each(?1))
+UNION ALL
+SELECT f.operation, f.standing FROM finished_operation AS f WHERE f.operation IN (SELECT value FROM json_each(?1));
+
 -- name: finished.count
 INSERT INTO finished_tally (workspace, state, operations) VALUES (?1, ?2, ?3)
 ON CONFLICT (workspace, state) DO UPDATE SET operations = operations + ?3;
