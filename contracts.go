@@ -226,6 +226,13 @@ type Dispatch struct {
 	Operation *Operation
 }
 
+// FailureSecret is the word of Exchange.Failure for a connection that cannot
+// authenticate as its document says: a secret that cannot be had, or that cannot
+// be used. It is as true of every other operation of the connection, and of the
+// next attempt, until somebody mends it: a write that it kept from being sent
+// pauses the connection.
+const FailureSecret = "secret" // #nosec G101 -- a word, no credential
+
 // Exchange is what was seen of one request on the wire.
 type Exchange struct {
 	// NotSent: no byte of the request reached the kernel, as section 3 defines it.

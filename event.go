@@ -217,7 +217,10 @@ type LookupOutcome struct {
 	OwnIdentity bool
 	// Candidates are what a person may pick from.
 	Candidates []Candidate
-	Detail     string
+	// PauseConnection: the look-up shows that the connection itself is unusable.
+	// Look-ups go on; while the pause lasts, the reconcile budget stands still.
+	PauseConnection bool
+	Detail          string
 }
 
 // Observation is evidence from elsewhere (M17–M21).

@@ -9,12 +9,14 @@ import (
 // Explain says in plain language what is the matter with an operation: what
 // happened, what is known, what is not, what would settle it, and what comes
 // next. It is the paragraph of the review card, of `ops explain` and of
-// …/explain, and it is pure: the same operation, terms, policy and time give the
-// same text. It contains names, times, codes and the target's references, but no
-// value of the payload and no text of the target's answers. Times are UTC. Parts
-// are separated by line feeds; a part that would be empty is left out.
-func Explain(op Operation, terms Terms, policy Policy, now time.Time) string {
-	e := explanation{op: &op, terms: &terms, policy: &policy, now: now}
+// …/explain, and it is pure: the same operation, terms, policy, pause and time
+// give the same text. pause is that of the operation's connection, nil while it is
+// not paused. The text contains names, times, codes and the target's references,
+// but no value of the payload, no text of the target's answers and no reason that
+// somebody gave. Times are UTC. Parts are separated by line feeds; a part that
+// would be empty is left out.
+func Explain(op Operation, terms Terms, policy Policy, pause *PauseInfo, now time.Time) string {
+	e := explanation{op: &op, terms: &terms, policy: &policy, pause: pause, now: now}
 	parts := []string{e.story()}
 	add := func(label string, sentences []string) {
 		if len(sentences) > 0 {
@@ -32,6 +34,7 @@ type explanation struct {
 	op     *Operation
 	terms  *Terms
 	policy *Policy
+	pause  *PauseInfo
 	now    time.Time
 }
 

@@ -109,6 +109,19 @@ func (e *explanation) next() []string {
 	return out
 }
 
+// closedWords says why the connection lets nothing be sent, "" where it does.
+func (e *explanation) closedWords() string {
+	name := e.op.Connection
+	switch {
+	case e.pause != nil:
+		return fmt.Sprintf("It waits: nothing is sent over the connection %s, which was paused at %s by %s; why stands at the connection. It is sent once the pause is lifted (onefold connections resume %s).",
+			name, clock(e.pause.Since), e.pause.By.Name, name)
+	case e.terms.Mode == ModeDisabled:
+		return fmt.Sprintf("It waits: nothing is sent over the connection %s, which is disabled.", name)
+	}
+	return ""
+}
+
 func (e *explanation) dueWords() string {
 	op := e.op
 	if op.Due == nil {
@@ -120,6 +133,11 @@ func (e *explanation) dueWords() string {
 	when := "now"
 	if op.Due.After(e.now.Add(time.Second)) {
 		when = "at " + clock(*op.Due)
+	}
+	if op.Next == NextAttempt || op.Next == NextReplay {
+		if closed := e.closedWords(); closed != "" {
+			return closed
+		}
 	}
 	switch op.Next {
 	case NextAttempt:

@@ -97,6 +97,9 @@ func (s *step) finish() {
 	if !s.rule.Silent {
 		s.effects = append(s.effects, Effect{Kind: EffectRecord, Entry: s.entry()})
 	}
+	if l := s.ev.Lookup; l != nil && l.PauseConnection {
+		s.effects = append(s.effects, Effect{Kind: EffectPauseConnection, Detail: l.Detail})
+	}
 	// Ordinary acceptance is no incident: word of it goes out when its agreed time
 	// is over (section 4).
 	if (s.op.State != s.from || s.incident) && !s.op.AwaitedAsAgreed() {

@@ -85,6 +85,10 @@ type task struct {
 	// begun tells that an attempt is on record: from then on any doubt means
 	// "maybe sent".
 	begun bool
+	// mute tells that the credential could not be had when the attempt began: it
+	// sends nothing, even if the carrier finds one a moment later that nobody has
+	// held against the scope.
+	mute bool
 }
 
 // Carry leases an operation that is due and carries it one step on: an attempt,

@@ -57,14 +57,28 @@ func (s *Server) connections(c *call) ([]connectionView, error) {
 	infos := s.cfg.Catalog.Connections(c.who.workspace)
 	views := make([]connectionView, len(infos))
 	for i := range infos {
-		views[i] = connectionView{ConnectionInfo: infos[i], Limits: limitsView(infos[i].Limits)}
-		for _, p := range pauses {
-			if p.Connection.Connection == infos[i].Name && p.Connection.Workspace == c.who.workspace {
-				views[i].Paused = &onefold.PauseInfo{Since: p.Since.UTC(), By: p.By, Reason: p.Reason}
-			}
-		}
+		ref := onefold.ConnectionRef{Workspace: c.who.workspace, Connection: infos[i].Name}
+		views[i] = connectionView{ConnectionInfo: infos[i], Limits: limitsView(infos[i].Limits), Paused: pauseAmong(pauses, ref)}
 	}
 	return views, nil
+}
+
+// pauseAmong finds a connection's pause, nil where it has none.
+func pauseAmong(pauses []onefold.Pause, ref onefold.ConnectionRef) *onefold.PauseInfo {
+	i := slices.IndexFunc(pauses, func(p onefold.Pause) bool { return p.Connection == ref })
+	if i < 0 {
+		return nil
+	}
+	return &onefold.PauseInfo{Since: pauses[i].Since.UTC(), By: pauses[i].By, Reason: pauses[i].Reason}
+}
+
+// pauseOf reads the pause of one of the workspace's connections.
+func (s *Server) pauseOf(c *call, connection string) (*onefold.PauseInfo, error) {
+	pauses, err := s.ledger.Store().Pauses(c.ctx, c.who.workspace)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	return pauseAmong(pauses, onefold.ConnectionRef{Workspace: c.who.workspace, Connection: connection}), nil
 }
 
 func (s *Server) listConnections(c *call) (*reply, error) {

@@ -216,7 +216,11 @@ func (s *Server) explain(c *call) (*reply, error) {
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	view := explanationView{op.ID, op.State, op.Version, onefold.Explain(op, binding.Terms(), binding.Policy(), now)}
+	pause, err := s.pauseOf(c, op.Connection)
+	if err != nil {
+		return nil, err
+	}
+	view := explanationView{op.ID, op.State, op.Version, onefold.Explain(op, binding.Terms(), binding.Policy(), pause, now)}
 	return answerJSON(view), nil
 }
 

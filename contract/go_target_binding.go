@@ -69,7 +69,7 @@ func (b goBinding) Judge(op *onefold.Operation, request []byte, x *onefold.Excha
 		ans := onefold.Answer{Outcome: onefold.OutcomeUnknown, Doubt: onefold.DoubtNoAnswer, Detail: "no report" + because(x)}
 		switch {
 		case x.NotSent:
-			ans = onefold.Answer{Outcome: onefold.OutcomeNotSent, Detail: "nothing was sent" + because(x)}
+			ans = notSent(x)
 		case x.Failure == "internal":
 			ans.Doubt = onefold.DoubtInternal
 		}
@@ -161,6 +161,7 @@ func (b goBinding) JudgeLookup(op *onefold.Operation, request []byte, x *onefold
 	out := onefold.LookupOutcome{Result: onefold.LookupInconclusive}
 	if x.Found == nil {
 		out.Detail = "the look-up had no report" + because(x)
+		out.PauseConnection = unusable(x)
 	} else {
 		b.found(op, request, x.Found, &out, &ev)
 	}

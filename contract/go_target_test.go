@@ -110,6 +110,7 @@ func TestReportsAreJudged(t *testing.T) {
 		"accepted is no report":      {wrote(onefold.WriteReport{Outcome: onefold.OutcomeAccepted}), true, onefold.OutcomeUnknown, onefold.AssertsNothing, false, 0},
 		"an error":                   {onefold.Exchange{Failure: "error", Detail: "reset"}, true, onefold.OutcomeUnknown, onefold.AssertsNothing, false, 0},
 		"not called":                 {onefold.Exchange{NotSent: true, Failure: "canceled"}, true, onefold.OutcomeNotSent, onefold.AssertsNoEffect, false, 0},
+		"no secret":                  {onefold.Exchange{NotSent: true, Failure: "secret", Detail: "env:A is not set"}, true, onefold.OutcomeNotSent, onefold.AssertsNoEffect, false, 0},
 		"an effect without its name": {wrote(onefold.Applied("\t")), true, onefold.OutcomeConfirmed, onefold.AssertsEffect, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,6 +121,9 @@ func TestReportsAreJudged(t *testing.T) {
 			}
 			if strings.ContainsAny(e.Detail, "\n\t") || e.Detail == "" {
 				t.Errorf("the detail is %q", e.Detail)
+			}
+			if a.PauseConnection != (c.x.Failure == onefold.FailureSecret) {
+				t.Errorf("pauses %v", a.PauseConnection)
 			}
 		})
 	}

@@ -26,7 +26,7 @@ func (p *program) judge(m *materials, x *onefold.Exchange, clean bool) (onefold.
 	switch {
 	case x.NotSent && x.Status == 0:
 		ev.Kind = onefold.EvidenceTransport
-		ans := onefold.Answer{Outcome: onefold.OutcomeNotSent, Detail: "nothing was sent" + because(x)}
+		ans := notSent(x)
 		return finish(&ans, ev, clean)
 	case x.Status == 0:
 		ev.Kind = onefold.EvidenceTransport
@@ -69,6 +69,20 @@ func (p *program) judge(m *materials, x *onefold.Exchange, clean bool) (onefold.
 	ans.TargetRequestID = requestID(a)
 	return finish(&ans, ev, clean)
 }
+
+// notSent is what it means that nothing was sent. Where the connection cannot
+// authenticate, no other operation of it can be sent either: it is paused, so
+// that what is missing does not spend the budgets of all of them.
+func notSent(x *onefold.Exchange) onefold.Answer {
+	return onefold.Answer{
+		Outcome: onefold.OutcomeNotSent, Detail: "nothing was sent" + because(x),
+		PauseConnection: unusable(x),
+	}
+}
+
+// unusable tells whether an exchange failed for what every exchange of its
+// connection fails for, until somebody mends it.
+func unusable(x *onefold.Exchange) bool { return x.NotSent && x.Failure == onefold.FailureSecret }
 
 // finish fills in what the evidence says about the effect. A refusal speaks for
 // the whole operation only on a clean attempt, or where the contract says so

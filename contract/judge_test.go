@@ -310,11 +310,15 @@ func TestTransportFailures(t *testing.T) {
 			if a.Outcome != onefold.OutcomeNotSent || a.Stored || ev.Kind != onefold.EvidenceTransport || ev.Asserts != want {
 				t.Errorf("%s: %+v %+v", failure, a, ev)
 			}
+			// What one request of a connection lacks to authenticate, all of them lack.
+			if pauses := failure == onefold.FailureSecret; a.PauseConnection != pauses || !strings.Contains(a.Detail, "why") {
+				t.Errorf("%s: pauses %v: %s", failure, a.PauseConnection, a.Detail)
+			}
 		}
 	}
-	for _, failure := range []string{"", "canceled", "write", "no_answer", "timeout", "protocol", "dns"} {
+	for _, failure := range []string{"", "canceled", "write", "no_answer", "timeout", "protocol", "dns", "secret"} {
 		a, ev := p.judge(m, &onefold.Exchange{Failure: failure}, true)
-		if a.Outcome != unknown || a.Doubt != onefold.DoubtNoAnswer || a.EffectExists || a.Stored || ev.Asserts != nothing {
+		if a.Outcome != unknown || a.Doubt != onefold.DoubtNoAnswer || a.EffectExists || a.Stored || ev.Asserts != nothing || a.PauseConnection {
 			t.Errorf("%s: %+v", failure, a)
 		}
 	}

@@ -111,6 +111,7 @@ func (p *program) judgeLookup(l *lookup, m *materials, x *onefold.Exchange) (one
 		out.Detail = "the contract has no look-up for this operation"
 	case x.NotSent || x.Status == 0:
 		out.Detail = "the look-up had no answer" + because(x)
+		out.PauseConnection = unusable(x)
 	default:
 		p.read(l, m, readAnswer(x), &out, &ev)
 	}

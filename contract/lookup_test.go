@@ -69,10 +69,14 @@ func TestLookupsAreJudged(t *testing.T) {
 		{"ours and its twin in upper case", whole(200, items(record(ours, "BILL-991"), record(strings.ToUpper(ours), "BILL-992"))), inconclusive, "", nothing, "another spelling"},
 		{"no answer", &onefold.Exchange{Failure: "timeout", Detail: "after 20 s"}, inconclusive, "", nothing, "timeout"},
 		{"not sent", &onefold.Exchange{NotSent: true, Failure: "dns"}, inconclusive, "", nothing, "dns"},
+		{"no secret", &onefold.Exchange{NotSent: true, Failure: "secret", Detail: "env:A is not set"}, inconclusive, "", nothing, "env:A is not set"},
 	} {
 		out, ev := p.judgeLookup(&p.lookups[0], m, c.x)
 		if out.Result != c.result || out.Reference != c.reference || ev.Asserts != c.asserts || !strings.Contains(out.Detail, c.why) {
 			t.Errorf("%s: %+v, asserts %s", c.name, out, ev.Asserts)
+		}
+		if out.PauseConnection != (c.x.Failure == onefold.FailureSecret) {
+			t.Errorf("%s: pauses %v", c.name, out.PauseConnection)
 		}
 		if ev.Kind != onefold.EvidenceLookup || ev.Detail != out.Detail || ev.Reference != out.Reference || ev.Status != c.x.Status {
 			t.Errorf("%s: %+v", c.name, ev)

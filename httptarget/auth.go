@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"hash"
 	"net/http"
 	"net/url"
@@ -31,6 +32,9 @@ const (
 // defaultSignature is the header of an HMAC whose document names none.
 const defaultSignature = "X-Signature"
 
+// errNothing stands for a resolver that answers with no byte.
+var errNothing = errors.New("nothing is there")
+
 // credential is what a route authenticates with, resolved for one use.
 type credential struct {
 	auth   onefold.Auth
@@ -44,8 +48,9 @@ type credential struct {
 	derived []secret.Value
 }
 
-// credential resolves a route's secrets. Details name entries of the document,
-// never values and never what a resolver said.
+// credential resolves a route's secrets. Details name entries and references of
+// the document, never values, and of what a resolver said only what package
+// secret vouches for.
 func (c *Carrier) credential(ctx context.Context, r onefold.Route) (*credential, *failure) {
 	cred := &credential{auth: r.Auth, user: r.Auth.User}
 	var names []string
@@ -74,9 +79,9 @@ func (c *Carrier) credential(ctx context.Context, r onefold.Route) (*credential,
 		case err != nil && ctx.Err() != nil:
 			return cred, ended(ctx, "while a secret was resolved")
 		case err != nil:
-			return cred, failf(failSecret, "the secret %q cannot be had", name)
+			return cred, failf(failSecret, "the secret %q cannot be had: %s", name, secret.Why(r.Workspace, ref, err))
 		case len(value) == 0:
-			return cred, failf(failSecret, "the secret %q is empty", name)
+			return cred, failf(failSecret, "the secret %q cannot be had: %s", name, secret.Why(r.Workspace, ref, errNothing))
 		}
 		cred.values = append(cred.values, secret.New(value))
 	}
@@ -109,7 +114,7 @@ func (cred *credential) prepare() *failure {
 	case schemeMTLS:
 		pair, err := tls.X509KeyPair(cred.values[0].Reveal(), cred.values[1].Reveal())
 		if err != nil {
-			return failf(failSecret, "the client certificate and its key do not fit or cannot be read")
+			return failf(failSecret, "the client certificate %q and its key %q do not fit or cannot be read", a.Certificate, a.Key)
 		}
 		sum := sha256.Sum256(pair.Certificate[0])
 		cred.certificate, cred.identity = &pair, hex.EncodeToString(sum[:])
@@ -161,7 +166,7 @@ func (cred *credential) sign(d *signable, now func() time.Time) ([]onefold.Heade
 	}
 	for _, h := range extra {
 		if !isFieldValue(h.Value) {
-			return nil, failf(failSecret, "the secret cannot stand in a header")
+			return nil, failf(failSecret, "the secret %q cannot stand in a header", cred.auth.Secret)
 		}
 	}
 	return extra, nil

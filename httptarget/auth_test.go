@@ -16,6 +16,7 @@ import (
 
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/httptarget"
+	"github.com/onefold-dev/onefold/internal/secret"
 )
 
 // authenticated is a write that authenticates in some way.
@@ -95,6 +96,41 @@ func TestHowARequestAuthenticates(t *testing.T) {
 				t.Errorf("got %q, want %q", is, want)
 			}
 		})
+	}
+}
+
+// Whoever has to mend a connection is told which reference it is and what is the
+// matter, whatever its name looks like; a text that is no reference of the
+// workspace may be the secret itself, and is not told.
+func TestAMissingSecretIsToldByItsReference(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil, whenRead(func(p *peer) { p.say(created) }))
+	folder := t.TempDir()
+	c := carrier(t, func(o *httptarget.Options) {
+		o.Secrets = &secret.Resolver{Folder: folder, LookupEnv: func(string) (string, bool) { return "", false }}
+	})
+	tell := func(ref string) onefold.Exchange {
+		d := authenticated(s.url(), onefold.Auth{Scheme: "bearer", Secret: "token"})
+		d.Route.Secrets = map[string]string{"token": ref}
+		return c.Carry(t.Context(), d)
+	}
+	for _, name := range []string{"TOKEN", "SECRET", "KEY", "PASSWORD", "BASIC", "BEARER", "SESSION_ID", "SK_LIVE", "Authorization"} {
+		for ref, why := range map[string]string{
+			"env:ONEFOLD_S_ACME__" + name: " is not set", "file:acme/" + name: " is not there", "file:acme/" + strings.ToLower(name): " is not there",
+		} {
+			want := `the secret "token" cannot be had: ` + ref + why
+			if x := tell(ref); !x.NotSent || x.Failure != onefold.FailureSecret || x.Detail != want || x.Evidence.Detail != want {
+				t.Errorf("%s: %q, evidence %q", ref, x.Detail, x.Evidence.Detail)
+			}
+		}
+	}
+	for _, ref := range []string{canary, "env:" + canary, "env:ONEFOLD_S_GLOBEX__" + canary, "file:globex/" + canary, "file:" + canary, "store:" + canary, ""} {
+		if x := tell(ref); !x.NotSent || x.Failure != onefold.FailureSecret || strings.Contains(fmt.Sprintf("%+v", x), canary) || x.Detail == "" {
+			t.Errorf("%q: %+v", ref, x)
+		}
+	}
+	if n := s.connections(); n != 0 {
+		t.Errorf("%d connections", n)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"github.com/onefold-dev/onefold"
 )
 
 // The words of Exchange.Failure that this package uses.
@@ -16,7 +18,7 @@ const (
 	failConnect    = "connect"
 	failTLS        = "tls"
 	failAddress    = "address_refused"
-	failSecret     = "secret" // #nosec G101 -- a word, no credential
+	failSecret     = onefold.FailureSecret
 	failDeadline   = "deadline_before_send"
 	failCanceled   = "canceled"
 	failWrite      = "write"

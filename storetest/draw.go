@@ -92,7 +92,7 @@ func (m *model) event(r *rapid.T, op *onefold.Operation) onefold.Event {
 				onefold.LookupPending, onefold.LookupCandidates,
 			}).Draw(r, "result"),
 			OwnIdentity: rapid.Bool().Draw(r, "own identity"), FinallyFailed: rapid.IntRange(0, 9).Draw(r, "failed") == 0,
-			Polled: op.Next == onefold.NextPoll,
+			Polled: op.Next == onefold.NextPoll, PauseConnection: rapid.IntRange(0, 9).Draw(r, "pauses") == 0,
 		}
 		if ev.Lookup.Result == onefold.LookupCandidates {
 			ev.Lookup.Candidates = []onefold.Candidate{{Reference: reference, Fields: []onefold.CandidateField{{Pointer: "/amount", Value: `"1"`}}}}

@@ -15,6 +15,7 @@ func workStories() []story {
 		{"paused time is counted and does not spend a budget", pausedTime},
 		{"a pause is told and ends once", pauseTold},
 		{"an answer can pause its connection", answerPauses},
+		{"a look-up can pause its connection", lookUpPauses},
 		{"due work, the longest waiting first", dueWork},
 		{"a pause stops what sends and lets look-ups go on", dueWhilePaused},
 		{"what is leased or held is not due", notDue},
@@ -118,6 +119,34 @@ func answerPauses(t *testing.T, s *Subject) {
 	noError(t, err)
 	if len(pauses) != 1 || pauses[0].Connection != books() || pauses[0].By != Worker() || pauses[0].Reason == "" {
 		t.Errorf("the pauses are %+v", pauses)
+	}
+}
+
+// lookUpPauses: a look-up that cannot authenticate, say. Look-ups go on: the next
+// one settles the operation, and the pause stays.
+func lookUpPauses(t *testing.T, s *Subject) {
+	ctx := context.Background()
+	op := s.Admit(t, "k")
+	op = s.Ended(t, op.ID, onefold.OutcomeUnknown, "")
+	look := func(result onefold.LookupOutcome) onefold.Operation {
+		s.WaitFor(*op.Due)
+		op = s.Step(t, op.ID, s.Lease()).Operation
+		ev := s.Event(onefold.EventLookedUp, Worker())
+		result.Token, result.Began = op.Token, s.Clock.Now()
+		ev.Lookup = &result
+		return s.Step(t, op.ID, ev).Operation
+	}
+	op = look(onefold.LookupOutcome{Result: onefold.LookupInconclusive, PauseConnection: true, Detail: "env:TOKEN is not set"})
+	pauses, err := s.Store.Pauses(ctx, Workspace)
+	noError(t, err)
+	if len(pauses) != 1 || pauses[0].Connection != books() || pauses[0].By != Worker() || pauses[0].Reason != "env:TOKEN is not set" {
+		t.Fatalf("the pauses are %+v", pauses)
+	}
+	if op = look(onefold.LookupOutcome{Result: onefold.LookupFound, Reference: "BILL-1"}); op.State != onefold.Confirmed {
+		t.Errorf("a look-up during the pause left it %s", op.State)
+	}
+	if c, err := s.Store.Connection(ctx, books()); err != nil || !c.Paused {
+		t.Errorf("the pause was lifted: %+v %v", c, err)
 	}
 }
 

@@ -105,7 +105,7 @@ func TestC11ErrorPageShownAsProcessing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := onefold.Explain(op, binding.Terms(), binding.Policy(), time.Now()); strings.Contains(said, "4711") {
+	if said := onefold.Explain(op, binding.Terms(), binding.Policy(), nil, time.Now()); strings.Contains(said, "4711") {
 		t.Errorf("the target's page is repeated to people: %s", said)
 	}
 	seen := evidenceOf(t, r, op)[0]

@@ -55,6 +55,8 @@ type Options struct {
 	Edit func(string) string
 	// Carrier stands in for the HTTP target; no sandbox is started then.
 	Carrier onefold.Carrier
+	// Secrets resolve the documents' references; nil means that there are none.
+	Secrets httptarget.Secrets
 	// Sandbox is used instead of a sandbox of the rig's own, which the caller ends.
 	Sandbox *sandbox.Sandbox
 	// SandboxOptions change the rig's own sandbox.
@@ -118,8 +120,12 @@ func (r *Rig) openTarget() {
 		r.carrier = r.options.Carrier
 		return
 	}
+	secrets := r.options.Secrets
+	if secrets == nil {
+		secrets = &secret.Resolver{}
+	}
 	carrier, err := httptarget.New(httptarget.Options{
-		Secrets: &secret.Resolver{}, DigestKey: []byte(secretText), Clock: bootclock.Now, Now: time.Now,
+		Secrets: secrets, DigestKey: []byte(secretText), Clock: bootclock.Now, Now: time.Now,
 		AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
 	r.must("carrier", err)

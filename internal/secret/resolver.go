@@ -38,6 +38,45 @@ var (
 	ErrUnsupported = errors.New("secret reference not supported yet")
 )
 
+// Fault is why a reference gives no secret. Its text names the reference and
+// never a value. errors.Is matches the kind (ErrForbidden, ErrMissing) and what
+// the system said of a file.
+type Fault struct {
+	ref, why    string
+	kind, cause error
+}
+
+// Error returns reference, reason and kind.
+func (f *Fault) Error() string { return f.text() + ": " + f.kind.Error() }
+
+// text is reference and reason. The reasons are worded so that none is taken for
+// the value of a member that is called token, or basic, where such words are the
+// end of a reference: redaction goes by the look of a text.
+func (f *Fault) text() string { return f.ref + " " + f.why }
+
+// Unwrap returns the kind and the cause.
+func (f *Fault) Unwrap() []error {
+	if f.cause == nil {
+		return []error{f.kind}
+	}
+	return []error{f.kind, f.cause}
+}
+
+// Why says in words that may be shown to those who see the workspace's documents
+// why a reference of one of them gives no secret: the reference and the reason,
+// never a value, and nothing of a text that is no reference of that workspace,
+// since it may be the secret itself. err is what Resolve said; of other errors
+// nothing is repeated.
+func Why(workspace, ref string, err error) string {
+	if Check(workspace, ref) != nil {
+		return "what stands in its place is no reference of this workspace"
+	}
+	if f, ok := errors.AsType[*Fault](err); ok {
+		return f.text()
+	}
+	return ref + " gives none"
+}
+
 var (
 	workspaceName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	envName       = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -84,7 +123,7 @@ func Check(workspace, ref string) error {
 }
 
 // Resolve returns the bytes behind a reference of a workspace's document.
-// Errors: those of Check, and ErrMissing.
+// Errors: those of Check, and a *Fault of the kind ErrMissing or ErrForbidden.
 func (r *Resolver) Resolve(ctx context.Context, workspace, ref string) ([]byte, error) {
 	v, err := r.Value(ctx, workspace, ref)
 	if err != nil {
@@ -129,13 +168,13 @@ func (r *Resolver) Deployment(ctx context.Context, ref string) (Value, error) {
 	}
 	if !filepath.IsAbs(name) {
 		if r.Folder == "" {
-			return Value{}, fmt.Errorf("file:%s: no secrets folder is set: %w", name, ErrMissing)
+			return Value{}, fileFault(name, noFolder, nil)
 		}
 		name = filepath.Join(r.Folder, name)
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return Value{}, fmt.Errorf("file:%s: %s: %w", name, reason(err), ErrMissing)
+		return Value{}, fileFault(name, reason(err), err)
 	}
 	return read(f, name)
 }
@@ -161,19 +200,32 @@ func split(ref string) (scheme, name string, err error) {
 
 // fromEnv reads an environment variable, as it is.
 func (r *Resolver) fromEnv(name string) (Value, error) {
+	missing := func(why string) (Value, error) {
+		return Value{}, &Fault{ref: "env:" + name, why: why, kind: ErrMissing}
+	}
 	if r.LookupEnv == nil {
-		return Value{}, fmt.Errorf("env:%s: no environment is at hand: %w", name, ErrMissing)
+		return missing("has no environment at hand")
 	}
 	text, ok := r.LookupEnv(name)
 	switch {
 	case !ok:
-		return Value{}, fmt.Errorf("env:%s is not set: %w", name, ErrMissing)
+		return missing("is not set")
 	case text == "":
-		return Value{}, fmt.Errorf("env:%s is empty: %w", name, ErrMissing)
+		return missing("is empty")
 	case len(text) > MaxBytes:
-		return Value{}, fmt.Errorf("env:%s is longer than %d bytes: %w", name, MaxBytes, ErrMissing)
+		return missing(tooLong())
 	}
 	return New([]byte(text)), nil
+}
+
+// noFolder is the reason where files have no place to lie in.
+const noFolder = "is in no folder: no secrets folder is set"
+
+func tooLong() string { return fmt.Sprintf("is longer than %d bytes", MaxBytes) }
+
+// fileFault says why a file gives no secret.
+func fileFault(name, why string, cause error) *Fault {
+	return &Fault{ref: "file:" + name, why: why, kind: ErrMissing, cause: cause}
 }
 
 // fromWorkspaceFile reads a file below the workspace's folder. Links are
@@ -182,10 +234,10 @@ func (r *Resolver) fromEnv(name string) (Value, error) {
 // in between leads nowhere else.
 func (r *Resolver) fromWorkspaceFile(workspace, name string) (Value, error) {
 	missing := func(err error) (Value, error) {
-		return Value{}, fmt.Errorf("file:%s: %s: %w", name, reason(err), ErrMissing)
+		return Value{}, fileFault(name, reason(err), err)
 	}
 	if r.Folder == "" {
-		return Value{}, fmt.Errorf("file:%s: no secrets folder is set: %w", name, ErrMissing)
+		return Value{}, fileFault(name, noFolder, nil)
 	}
 	folder, err := filepath.Abs(r.Folder)
 	if err != nil {
@@ -204,7 +256,7 @@ func (r *Resolver) fromWorkspaceFile(workspace, name string) (Value, error) {
 		return missing(err)
 	}
 	if !within(path, below) {
-		return Value{}, fmt.Errorf("file:%s leads out of the workspace's folder: %w", name, ErrForbidden)
+		return Value{}, &Fault{ref: "file:" + name, why: "leads out of the workspace's folder", kind: ErrForbidden}
 	}
 	root, err := os.OpenRoot(below)
 	if err != nil {
@@ -221,7 +273,7 @@ func (r *Resolver) fromWorkspaceFile(workspace, name string) (Value, error) {
 		return missing(err)
 	}
 	if !info.Mode().IsRegular() {
-		return Value{}, fmt.Errorf("file:%s is no regular file: %w", name, ErrMissing)
+		return Value{}, fileFault(name, "is no regular file", nil)
 	}
 	f, err := root.Open(inside)
 	if err != nil {
@@ -236,17 +288,17 @@ func read(f *os.File, name string) (Value, error) {
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return Value{}, fmt.Errorf("file:%s: %s: %w", name, reason(err), ErrMissing)
+		return Value{}, fileFault(name, reason(err), err)
 	}
 	if !info.Mode().IsRegular() {
-		return Value{}, fmt.Errorf("file:%s is no regular file: %w", name, ErrMissing)
+		return Value{}, fileFault(name, "is no regular file", nil)
 	}
 	content, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
 	if err != nil {
-		return Value{}, fmt.Errorf("file:%s: %s: %w", name, reason(err), ErrMissing)
+		return Value{}, fileFault(name, reason(err), err)
 	}
 	if len(content) > MaxBytes {
-		return Value{}, fmt.Errorf("file:%s is longer than %d bytes: %w", name, MaxBytes, ErrMissing)
+		return Value{}, fileFault(name, tooLong(), nil)
 	}
 	if cut, ok := bytes.CutSuffix(content, []byte("\r\n")); ok {
 		content = cut
@@ -254,7 +306,7 @@ func read(f *os.File, name string) (Value, error) {
 		content = bytes.TrimSuffix(content, []byte("\n"))
 	}
 	if len(content) == 0 {
-		return Value{}, fmt.Errorf("file:%s is empty: %w", name, ErrMissing)
+		return Value{}, fileFault(name, "is empty", nil)
 	}
 	return New(content), nil
 }
@@ -268,9 +320,9 @@ func within(path, folder string) bool {
 func reason(err error) string {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "there is no such file"
+		return "is not there"
 	case errors.Is(err, os.ErrPermission):
-		return "it may not be read"
+		return "may not be read"
 	}
-	return "it cannot be read"
+	return "could not be read"
 }

@@ -162,6 +162,52 @@ func TestTheDeploymentReachesItsOwn(t *testing.T) {
 	}
 }
 
+// Why a reference gives nothing is said with the reference; of a text that is none
+// of the workspace's, and of an error that is not ours, nothing is repeated.
+func TestWhyAReferenceGivesNothing(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	write(t, folder, "acme/empty", "\n")
+	write(t, folder, "acme/huge", strings.Repeat("x", secret.MaxBytes+1))
+	write(t, folder, "globex/token", canary)
+	link(t, folder, "acme/out", "../globex/token")
+	r := &secret.Resolver{Folder: folder, LookupEnv: environment(map[string]string{
+		"ONEFOLD_S_ACME__EMPTY": "", "ONEFOLD_S_ACME__HUGE": strings.Repeat(canary, secret.MaxBytes),
+	})}
+	for ref, want := range map[string]string{
+		"env:ONEFOLD_S_ACME__NONE":  "env:ONEFOLD_S_ACME__NONE is not set",
+		"env:ONEFOLD_S_ACME__EMPTY": "env:ONEFOLD_S_ACME__EMPTY is empty",
+		"env:ONEFOLD_S_ACME__HUGE":  "env:ONEFOLD_S_ACME__HUGE is longer than 65536 bytes",
+		"file:acme/none":            "file:acme/none is not there",
+		"file:acme/empty":           "file:acme/empty is empty",
+		"file:acme/huge":            "file:acme/huge is longer than 65536 bytes",
+		"file:acme/out":             "file:acme/out leads out of the workspace's folder",
+		"file:acme":                 strange, "file:globex/" + canary: strange, "env:" + canary: strange, canary: strange, "": strange,
+		"env:ONEFOLD_S_GLOBEX__" + canary: strange, "store:" + canary: strange,
+	} {
+		_, err := r.Resolve(t.Context(), "acme", ref)
+		if got := secret.Why("acme", ref, err); err == nil || got != want {
+			t.Errorf("%s: %q (%v), want %q", ref, got, err, want)
+		}
+	}
+	var none secret.Resolver
+	for ref, want := range map[string]string{
+		"env:ONEFOLD_S_ACME__A": "env:ONEFOLD_S_ACME__A has no environment at hand",
+		"file:acme/a":           "file:acme/a is in no folder: no secrets folder is set",
+	} {
+		_, err := none.Resolve(t.Context(), "acme", ref)
+		if got := secret.Why("acme", ref, err); got != want || !errors.Is(err, secret.ErrMissing) {
+			t.Errorf("%s: %q (%v), want %q", ref, got, err, want)
+		}
+	}
+	if got := secret.Why("acme", "file:acme/a", errors.New(canary)); got != "file:acme/a gives none" {
+		t.Errorf("somebody else's error: %q", got)
+	}
+}
+
+// strange is what is said of a text that is no reference of the workspace.
+const strange = "what stands in its place is no reference of this workspace"
+
 // Whatever prints a value, alone or inside something else, prints ***.
 func TestAValueNeverPrints(t *testing.T) {
 	t.Parallel()
