@@ -2,7 +2,9 @@ package onefold
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Submission is what a caller hands in.
@@ -11,7 +13,7 @@ type Submission struct {
 	Capability      string
 	ContractVersion int    // 0: the newest, or what the key was admitted with
 	Connection      string // "": the only one that serves, or what the key was admitted with
-	Key             string // the caller's key, bare (I1)
+	Key             string // the caller's key, bare (I1): one that begins with a quote is refused
 	Request         []byte // JSON text; kept and sent as it is (I13)
 	SubmittedBy     string // the principal
 	Revision        *string
@@ -33,18 +35,29 @@ const MaxMetadata = 16 << 10
 // maxKey is the length of the longest caller key (I1).
 const maxKey = 255
 
-// checkKey holds a bare key against I1.
+// checkKey holds a bare key against I1. Reasons are the words of the rules that
+// every door names.
 func checkKey(key string) *Error {
 	if key == "" {
 		return &Error{Code: CodeKeyRequired, Message: "an operation needs a key", Hint: "choose one key for each intended effect and send it again with every retry"}
 	}
-	if len(key) > maxKey {
-		return &Error{Code: CodeKeyInvalid, Message: "a key has at most 255 characters", Reason: "length"}
+	bad := func(reason, message, hint string) *Error {
+		return &Error{Code: CodeKeyInvalid, Reason: reason, Message: message, Hint: hint}
+	}
+	if key[0] == '"' {
+		return bad("leading_quote", "a key does not begin with a quote",
+			"leave the quotes out: the quoted form belongs to the header Idempotency-Key, and means there the key between the quotes")
+	}
+	if strings.IndexFunc(key, unicode.IsSpace) >= 0 {
+		return bad("white_space", "a key contains no white space, and none is trimmed", "")
 	}
 	for i := range len(key) {
 		if key[i] < 0x21 || key[i] > 0x7e {
-			return &Error{Code: CodeKeyInvalid, Message: "a key consists of visible ASCII characters without white space", Reason: "character"}
+			return bad("visible_ascii", "a key consists of visible ASCII characters", "")
 		}
+	}
+	if len(key) > maxKey {
+		return bad("length", "a key has at most 255 characters", "")
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func keyProblems() []Problem {
 		},
 		{
 			CodeKeyInvalid, "The key is invalid", http.StatusBadRequest, RetryChanged,
-			"A key is 1 to 255 characters of visible ASCII, given in one header, bare or as a quoted structured-field string. The answer names the rule.",
+			"A key is 1 to 255 characters of visible ASCII, the first of them no quote. The header `Idempotency-Key` takes it bare or as a quoted structured-field string, one time; everywhere else it is bare. The answer names the rule.",
 			"Mend the key. Nothing was stored under the wrong one.",
 		},
 		{

@@ -24,7 +24,7 @@ func TestWrongKeys(t *testing.T) {
 	token := h.token("acme", onefold.RoleSubmit, onefold.RoleRead)
 	for k, rule := range map[string]string{
 		"": "empty", `""`: "empty", "a b": "white_space", "kéy": "visible_ascii", strings.Repeat("k", 256): "length",
-		`"open`: "quoted", `"a"b`: "quoted", `"a\b"`: "quoted", `"a b"`: "white_space",
+		`"open`: "quoted", `"a"b`: "quoted", `"a\b"`: "quoted", `"a b"`: "white_space", `"\"a\""`: "leading_quote", `"\""`: "leading_quote",
 	} {
 		answer := h.call("POST", "/v1/operations", token, bill("acme", "1.00"), key(k)).wants(t, 400, onefold.CodeKeyInvalid)
 		if answer.text("reason") != rule || answer.text("claim") != "unchecked" {
@@ -205,6 +205,7 @@ func TestWrongAddressesMethodsAndParameters(t *testing.T) {
 		"?stat=confirmed": "stat", "?state=done": "state", "?state=": "state", "?state=confirmed&state=confirmed": "state", "?limit=0": "limit",
 		"?limit=201": "limit", "?limit=+5": "limit", "?limit=ten": "limit", "?contradicted=yes": "contradicted", "?created_from=yesterday": "created_from",
 		"?created_to=2026-01-01": "created_to", "?cursor=": "cursor", "?key=%00": "key", "?a;b": "", "?key=%zz": "", "?key=" + strings.Repeat("k", 256): "key",
+		"?key=%22k-1%22": "key", "?key=a+b": "key", "?key=k%C3%A4": "key",
 	} {
 		answer := h.call("GET", "/v1/operations"+query, token, nil).wants(t, 400, onefold.CodeParameterInvalid)
 		if answer.text("parameter") != parameter {

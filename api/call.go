@@ -184,7 +184,7 @@ func keyProblem(err error) error {
 	if !ok {
 		return err
 	}
-	e := &onefold.Error{Code: onefold.Code(wrong.Code), Message: wrong.Detail, Reason: wrong.Rule}
+	e := &onefold.Error{Code: onefold.Code(wrong.Code), Message: wrong.Detail, Reason: wrong.Rule, Hint: wrong.Hint}
 	if wrong.Code == identity.CodeKeyRequired {
 		e.Hint = "choose one key for each intended effect and send it again with every repetition"
 	}

@@ -94,7 +94,7 @@ func (rt *route) parameters() []any {
 		}
 	}
 	if rt.key {
-		add("header", "Idempotency-Key", "1 to 255 characters of visible ASCII, bare or as a quoted structured-field string.", true, text)
+		add("header", "Idempotency-Key", "1 to 255 characters of visible ASCII, the first of them no quote; bare, or as a quoted structured-field string.", true, text)
 	}
 	if rt.prefer {
 		add("header", "Prefer", "wait=SECONDS, at most 60: answer when it is settled, held, or needs a person.", false, text)

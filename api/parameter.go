@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/identity"
 )
 
 // parameter is one query parameter of a route. Limits on texts are in bytes.
@@ -18,6 +20,9 @@ type parameter struct {
 	min, max int
 	enum     []string
 	doc      string
+	// key: it is a caller key, and held against the rules of keys, so that one that
+	// no operation can have is not answered like one that none has.
+	key bool
 }
 
 // parameters are the query parameters that a call has, checked.
@@ -101,7 +106,12 @@ func (p *parameter) check(value string) string {
 		}
 	case kindText, kindObject, kindAny, kindList:
 		m := member{name: p.name, enum: p.enum, min: 1, max: p.max}
-		return m.checkText(value)
+		if wrong := m.checkText(value); wrong != "" || !p.key {
+			return wrong
+		}
+		if wrong, ok := errors.AsType[*identity.KeyError](identity.ValidateKey(value)); ok {
+			return strings.TrimSuffix(wrong.Detail+": "+wrong.Hint, ": ")
+		}
 	}
 	return ""
 }

@@ -41,7 +41,7 @@ func submitRoutes() []route {
 
 // keyMember is the key of a submission that has no header of its own.
 func keyMember() member {
-	return member{name: "idempotency_key", required: true, max: maxKeyLength, doc: "The caller key, bare: visible ASCII without white space."}
+	return member{name: "idempotency_key", required: true, max: maxKeyLength, doc: "The caller key, bare: visible ASCII without white space, and no quote at the beginning. It is the same key as in the header Idempotency-Key."}
 }
 
 // itemMembers are what a submission of a batch consists of.
@@ -87,7 +87,7 @@ func observeRoutes() []route {
 			{name: "capability", max: maxName},
 			{name: "connection", max: maxName},
 			{name: "state", enum: words(onefold.States())},
-			{name: "key", max: maxKeyLength, doc: "The caller key."},
+			{name: "key", max: maxKeyLength, key: true, doc: "The caller key, bare."},
 			{name: "reference", max: maxReference, doc: "The operation's own reference, or its result's."},
 			{name: "identity", max: maxReference, doc: "The request identity."},
 			{name: "review", max: maxName, doc: "The id of a review."},

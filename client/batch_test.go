@@ -21,11 +21,11 @@ import (
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBureau(t), t.Context()
-	first, err := b.Submit(ctx, payment(`"odd`))
+	first, err := b.Submit(ctx, payment(`od"d`))
 	must(t, err)
-	changed, broken := payment(`"odd`), payment("broken")
+	changed, broken := payment(`od"d`), payment("broken")
 	changed.Request, broken.Request = json.RawMessage(`{"amount": 2}`), json.RawMessage(`{"amount":`)
-	results, err := b.Batch(ctx, []client.Submission{payment("new"), broken, payment(`"odd`), changed, payment("a b"), payment("new")})
+	results, err := b.Batch(ctx, []client.Submission{payment("new"), broken, payment(`od"d`), changed, payment("a b"), payment("new")})
 	must(t, err)
 	for i, want := range []struct {
 		status   int

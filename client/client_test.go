@@ -147,19 +147,19 @@ func problemIn(t *testing.T, err error, code onefold.Code, exit int) *client.Pro
 func TestEveryCall(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBureau(t), t.Context()
-	first, err := b.Submit(ctx, payment(`"odd\key`))
+	first, err := b.Submit(ctx, payment(`odd"\key`))
 	must(t, err)
-	if first.Replayed || first.Key != `"odd\key` || len(first.Holds) != 1 || !first.NeedsPerson() || !json.Valid(first.Raw) {
+	if first.Replayed || first.Key != `odd"\key` || len(first.Holds) != 1 || !first.NeedsPerson() || !json.Valid(first.Raw) {
 		t.Fatalf("submitted: %+v", first.Operation)
 	}
-	again := payment(`"odd\key`)
+	again := payment(`odd"\key`)
 	again.Wait = time.Minute // at rest already: held
 	repeat, err := b.Submit(ctx, again)
 	must(t, err)
 	if !repeat.Replayed || repeat.ID != first.ID {
 		t.Errorf("repeated: %+v", repeat)
 	}
-	changed := payment(`"odd\key`)
+	changed := payment(`odd"\key`)
 	changed.Request = json.RawMessage(`{"amount": 2}`)
 	_, err = b.Submit(ctx, changed)
 	if p := problemIn(t, err, onefold.CodeKeyConflict, client.ExitRefused); p.Operation != first.ID || len(p.Differences) == 0 || p.Claim != "none" {

@@ -23,7 +23,7 @@ type Submission struct {
 	NotBefore       *time.Time      `json:"not_before,omitempty"`
 	StartDeadline   *time.Time      `json:"start_deadline,omitempty"`
 	Metadata        json.RawMessage `json:"metadata,omitempty"`
-	// Key is the caller key, bare (I1).
+	// Key is the caller key, bare (I1): one that begins with a quote is refused.
 	Key string `json:"-"`
 	// Wait asks to wait until the operation is settled, held, or needs a person.
 	Wait time.Duration `json:"-"`
@@ -73,8 +73,9 @@ func (c *Client) submit(ctx context.Context, s Submission, query url.Values) (*a
 	return c.do(ctx, r)
 }
 
-// headerKey writes a key as a header takes it: one that begins with a quote is
-// sent in the quoted form, others bare.
+// headerKey writes a key as a header takes it. One that begins with a quote is no
+// key; it is sent in the quoted form, so that the server refuses it as it stands
+// and does not take another key out of it.
 func headerKey(key string) (string, error) {
 	if strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "", &Problem{

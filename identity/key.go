@@ -23,6 +23,9 @@ const (
 	KeyRuleQuoted = "quoted"
 	// KeyRuleEmpty: a key has at least one character.
 	KeyRuleEmpty = "empty"
+	// KeyRuleLeadingQuote: no key begins with a quote, because the header would take
+	// the same text for the quoted form of another key.
+	KeyRuleLeadingQuote = "leading_quote"
 	// KeyRuleWhiteSpace: a key contains no white space, and none is trimmed.
 	KeyRuleWhiteSpace = "white_space"
 	// KeyRuleVisibleASCII: every character lies between 0x21 and 0x7E.
@@ -32,12 +35,14 @@ const (
 )
 
 // KeyError says why there is no caller key (I1). Code is one of the Code
-// constants, Rule one of the KeyRule constants ("" with CodeKeyRequired),
-// Detail a sentence that contains nothing of the key.
+// constants, Rule one of the KeyRule constants ("" with CodeKeyRequired), Detail
+// a sentence that contains nothing of the key, Hint what to do where the rule does
+// not say it all.
 type KeyError struct {
 	Code   string
 	Rule   string
 	Detail string
+	Hint   string
 }
 
 // Error returns code and detail.
@@ -49,7 +54,9 @@ func badKey(rule, detail string) error {
 
 // ParseKey returns the caller key that the values of the Idempotency-Key header
 // carry (I1), one value for each time that the header was sent. "k-1" in quotes
-// and k-1 without are the same key. Every error is a *KeyError.
+// and k-1 without are the same key. No other place takes the quoted form: a text
+// that begins with a quote is refused there (ValidateKey), so that one text never
+// is two keys. Every error is a *KeyError.
 func ParseKey(headerValues []string) (string, error) {
 	switch len(headerValues) {
 	case 0:
@@ -97,10 +104,16 @@ func unquoteKey(quoted string) (string, bool) {
 }
 
 // ValidateKey checks a key that is bare already (I1). A quote in it is a
-// character like any other. Every error is a *KeyError.
+// character like any other, but not at its beginning. Every error is a *KeyError.
 func ValidateKey(key string) error {
 	if key == "" {
 		return badKey(KeyRuleEmpty, "a key has at least one character")
+	}
+	if key[0] == '"' {
+		return &KeyError{
+			Code: CodeKeyInvalid, Rule: KeyRuleLeadingQuote, Detail: "a key does not begin with a quote",
+			Hint: "leave the quotes out: the quoted form belongs to the header Idempotency-Key, and means there the key between the quotes",
+		}
 	}
 	if strings.IndexFunc(key, isWhiteSpace) >= 0 {
 		return badKey(KeyRuleWhiteSpace, "a key contains no white space, and none is trimmed")
@@ -116,8 +129,7 @@ func ValidateKey(key string) error {
 	return nil
 }
 
-// QuoteKey returns the quoted form of a valid key, which ParseKey reads back. A
-// key that begins with a quote can be sent in no other form.
+// QuoteKey returns the quoted form of a valid key, which ParseKey reads back.
 func QuoteKey(key string) (string, error) {
 	if err := ValidateKey(key); err != nil {
 		return "", err

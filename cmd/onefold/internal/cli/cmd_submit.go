@@ -88,7 +88,7 @@ func (a *app) submit(c *cobra.Command, o *submitOrder, name string) error {
 func keyFailure(err error) error {
 	e := &onefold.Error{Code: onefold.CodeKeyInvalid, Message: err.Error(), Cause: err}
 	if key, ok := errors.AsType[*identity.KeyError](err); ok {
-		e.Message, e.Reason = key.Detail, key.Rule
+		e.Message, e.Reason, e.Hint = key.Detail, key.Rule, key.Hint
 	}
 	return fromError(e)
 }
