@@ -197,8 +197,8 @@ type RunnerPlace struct {
 }
 
 // Runner tells who runs the file. It looks whether the runner's lock is free, and
-// shares it for that moment: a runner that starts at the very same moment is told
-// that the place is taken, and has it at its next start.
+// shares it for that moment: a runner that starts at the very same moment asks
+// again for longer than a look takes.
 func (i *Inspection) Runner(ctx context.Context) (p RunnerPlace, err error) {
 	if p.Held, err = runnerHolds(i.opts.Path + lockSuffix); err != nil {
 		return p, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/internal/failpoint"
@@ -18,12 +19,20 @@ const (
 	endingPage = 500
 	// endingWorkers carry their ends out at once, so that they share commits.
 	endingWorkers = 64
+	// placeWithin is how long a lock that is held is asked for again, placeEvery how
+	// often. Who looks from beside whether somebody runs the file shares the lock for
+	// some microseconds: a runner that starts in them must not be told that the place
+	// is taken. A runner holds it for hours; nobody minds a tenth of a second.
+	placeWithin = 100 * time.Millisecond
+	placeEvery  = 2 * time.Millisecond
 )
 
 // runnerPlace is the lock that makes this store's process the runner.
 type runnerPlace struct {
 	mu   sync.Mutex
 	file *os.File
+	// pause waits between two tries; nil means for that long, or until ctx ends.
+	pause func(ctx context.Context, d time.Duration) error
 }
 
 // free gives the lock back; the operating system does the same when the
@@ -42,7 +51,9 @@ func (p *runnerPlace) free() error {
 	return nil
 }
 
-func (p *runnerPlace) take(path string) error {
+// take takes the lock, or says onefold.ErrRunnerTaken once it was held for as long
+// as a look takes.
+func (p *runnerPlace) take(ctx context.Context, path string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.file != nil {
@@ -52,11 +63,39 @@ func (p *runnerPlace) take(path string) error {
 	if err != nil {
 		return fmt.Errorf("sqlite: the runner's lock file: %w", err)
 	}
-	if err := lock(file); err != nil {
+	if err := p.lock(ctx, file); err != nil {
 		return errors.Join(err, file.Close())
 	}
 	p.file = file
 	return nil
+}
+
+// lock asks for the lock until it has it, or placeWithin is over.
+func (p *runnerPlace) lock(ctx context.Context, file *os.File) error {
+	pause := p.pause
+	if pause == nil {
+		pause = pauseFor
+	}
+	for waited := time.Duration(0); ; waited += placeEvery {
+		err := lock(file)
+		if !errors.Is(err, onefold.ErrRunnerTaken) || waited >= placeWithin {
+			return err
+		}
+		if err := pause(ctx, placeEvery); err != nil {
+			return err
+		}
+	}
+}
+
+func pauseFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }
 
 // TakeRunner makes the caller the one runner of this file. The place is the
@@ -70,7 +109,7 @@ func (p *runnerPlace) take(path string) error {
 // leases: one of them does not stop the others. Errors:
 // onefold.ErrRunnerTaken, store_unavailable, onefold.ErrCommitUnknown.
 func (s *Store) TakeRunner(ctx context.Context, worker string) (release func() error, err error) {
-	if err := s.runner.take(s.opts.Path + lockSuffix); err != nil {
+	if err := s.runner.take(ctx, s.opts.Path+lockSuffix); err != nil {
 		return nil, err
 	}
 	seq, err := s.enterRunner(ctx, worker)
