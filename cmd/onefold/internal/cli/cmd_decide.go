@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +43,7 @@ func newDecision(a *app, use, short, long string, d *decision) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&d.reason, "reason", "", "why, as `TEXT`")
-	c.Flags().Int64Var(&d.version, "if-version", 0, "decide only if the operation is still at version `N` (default: the one that is read first)")
+	addRanged(c.Flags(), numberFlag[int64]{&d.version, 1, math.MaxInt64}, "if-version", "decide only if the operation is still at version `N` (default: the one that is read first)")
 	return c
 }
 

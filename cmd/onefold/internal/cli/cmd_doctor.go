@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -37,12 +35,12 @@ func newDoctor(a *app) *cobra.Command {
 	d.MaxLog, d.MinFree, d.MaxAge, d.Within, d.Grace = doctor.DefaultMaxLog, doctor.DefaultMinFree, doctor.DefaultMaxAge, doctor.DefaultWithin, doctor.DefaultGrace
 	d.ClockError = doctor.DefaultClockError
 	f := c.Flags()
-	f.Var(bytesFlag{&d.MaxLog}, "max-wal", "how large the write-ahead log may be; `BYTES`, also as 64MiB")
-	f.Var(bytesFlag{&d.MinFree}, "min-free", "how much space must be free where the database lies; `BYTES`, also as 1GiB")
-	f.Var(durationFlag{value: &d.MaxAge}, "max-age", "how old an operation may be that is unknown at its target, before it is warned of")
-	f.Var(durationFlag{value: &d.Grace}, "grace", "how late the runner may be with expired leases and due work")
-	f.Var(durationFlag{value: &d.ClockError}, "clock-error", "how far ahead of this machine's clock a record may be")
-	f.Var(durationFlag{value: &d.Within}, "within", "how long each of the two checks may take that read everything: integrity, and whether an operation was lost")
+	addRanged(f, bytesFlag{&d.MaxLog}, "max-wal", "how large the write-ahead log may be; `BYTES`, also as 64MiB")
+	addRanged(f, bytesFlag{&d.MinFree}, "min-free", "how much space must be free where the database lies; `BYTES`, also as 1GiB")
+	addRanged(f, durationFlag{&d.MaxAge, time.Second, mostAge}, "max-age", "how old an operation may be that is unknown at its target, before it is warned of")
+	addRanged(f, durationFlag{&d.Grace, leastTiming, mostTiming}, "grace", "how late the runner may be with expired leases and due work")
+	addRanged(f, durationFlag{&d.ClockError, leastTiming, mostTiming}, "clock-error", "how far ahead of this machine's clock a record may be")
+	addRanged(f, durationFlag{&d.Within, leastTiming, mostTiming}, "within", "how long each of the two checks may take that read everything: integrity, and whether an operation was lost")
 	return c
 }
 
@@ -125,49 +123,4 @@ func doctorSign(s doctor.Status) string {
 	case doctor.NotChecked:
 	}
 	return "− not checked"
-}
-
-// bytesFlag is a number of bytes: plain, or with KiB, MiB, GiB or TiB.
-type bytesFlag struct{ value *int64 }
-
-// String returns the number with its largest whole unit.
-func (b bytesFlag) String() string {
-	if b.value == nil || *b.value == 0 {
-		return ""
-	}
-	n := *b.value
-	for i := len(byteUnits()) - 1; i >= 0; i-- {
-		if u := byteUnits()[i]; n%u.bytes == 0 {
-			return strconv.FormatInt(n/u.bytes, 10) + u.name
-		}
-	}
-	return strconv.FormatInt(n, 10)
-}
-
-// Set reads a number above zero.
-func (b bytesFlag) Set(text string) error {
-	digits, unit := text, int64(1)
-	for _, u := range byteUnits() {
-		if rest, found := strings.CutSuffix(text, u.name); found && u.name != "" {
-			digits, unit = strings.TrimSpace(rest), u.bytes
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n <= 0 || n > math.MaxInt64/unit {
-		return fmt.Errorf("%q is no number of bytes such as 1000000 or 64MiB", text)
-	}
-	*b.value = n * unit
-	return nil
-}
-
-// Type names the flag's values in help texts.
-func (b bytesFlag) Type() string { return "BYTES" }
-
-type byteUnit struct {
-	name  string
-	bytes int64
-}
-
-func byteUnits() []byteUnit {
-	return []byteUnit{{"", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}}
 }

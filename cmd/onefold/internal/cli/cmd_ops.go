@@ -31,12 +31,13 @@ func newOps(a *app) *cobra.Command {
 
 // addPaging gives a list its flags.
 func addPaging(f *pflag.FlagSet, p *client.PageOf, size int) {
-	f.IntVar(&p.Limit, "limit", size, "how many, `N` from 1 to 200")
+	p.Limit = size
+	addRanged(f, numberFlag[int]{&p.Limit, 1, partSize}, "limit", "how many, `N`")
 	f.StringVar(&p.Cursor, "cursor", "", "the `CURSOR` where the previous page ended")
 }
 
 // The sizes of pages: lists as the server has them, parts of one operation as
-// many as it gives at once.
+// many as it gives at once, which is the most of any page.
 const (
 	listSize = 50
 	partSize = 200

@@ -44,7 +44,7 @@ func newRender(a *app) *cobra.Command {
 	c.Flags().StringVar(&o.workspace, "workspace", "", "`NAME` of the workspace (default: the only one that has a connection)")
 	c.Flags().StringVar(&o.connection, "connection", "", "`NAME` of the connection (default: the only one that serves the capability)")
 	c.Flags().StringVar(&o.key, "key", exampleKey, "the caller `KEY` that identity and reference are derived from")
-	c.Flags().IntVar(&o.version, "contract-version", 0, "the contract's version, `N` (default: the newest)")
+	addRanged(c.Flags(), numberFlag[int]{&o.version, 1, mostVersion}, "contract-version", "the contract's version, `N` (default: the newest)")
 	return c
 }
 

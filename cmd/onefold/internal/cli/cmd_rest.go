@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +44,7 @@ func newReviews(a *app) *cobra.Command {
 	f.Var(wordFlag{&o.status, "STATUS", []string{string(onefold.ReviewOpen), string(onefold.ReviewResolved)}}, "status", "open or resolved")
 	f.StringVar(&o.filter.Owner, "owner", "", "of the owner `NAME`")
 	f.StringVar(&o.reason, "reason", "", "opened for this `REASON`")
-	f.Var(durationFlag{value: &o.filter.Age}, "age", "open for at least that long, for example 8h")
+	addRanged(f, durationFlag{&o.filter.Age, time.Second, mostAge}, "age", "open for at least that long, for example 8h")
 	addPaging(f, &o.filter.PageOf, listSize)
 	a.addServer(c)
 	return c

@@ -32,8 +32,8 @@ func newSandbox(a *app) *cobra.Command {
 	f.StringVar(&o.listen, "listen", defaultSandboxListen, "where it listens, `HOST:PORT`")
 	f.StringVar(&o.data, "data", "", "`FILE` of its ledger, kept (default: one that is removed at the end)")
 	o.window = sandbox.DefaultWindow
-	f.Var(durationFlag{value: &o.window}, "window", "how long an idempotency key is remembered")
-	f.Var(durationFlag{value: &o.lag, zero: true}, "lag", "how long a new effect stays invisible to look-ups")
+	addRanged(f, durationFlag{&o.window, leastTiming, mostAge}, "window", "how long an idempotency key is remembered")
+	addRanged(f, durationFlag{&o.lag, 0, mostPatience}, "lag", "how long a new effect stays invisible to look-ups")
 	f.StringVar(&o.logFormat, "log-format", "", "`FORM` of the log on standard error: text or json (default: text on a terminal)")
 	return c
 }

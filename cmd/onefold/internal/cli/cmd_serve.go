@@ -73,18 +73,18 @@ func addNodeFlags(c *cobra.Command, o *nodeOrder) {
 	f.StringVar(&o.proxy, "proxy", "", "forward proxy, as `URL`, through which every target is reached by CONNECT ("+envProxy+", which may hold a password, too); its address needs --allow-cidr where it is special")
 	f.StringVar(&o.secretsDir, "secrets-dir", "", "`FOLDER` of file: secrets, one sub-folder for each workspace")
 	o.lease, o.scan, o.drain = runner.DefaultLease, runner.DefaultScan, runner.DefaultDrain
-	f.Var(durationFlag{value: &o.lease}, "lease", "how long a worker holds an operation without a sign of life")
-	f.Var(durationFlag{value: &o.scan}, "scan", "how often expired leases and due work are looked for")
-	f.Var(durationFlag{value: &o.drain, zero: true}, "drain-timeout", "how long calls in flight may take at the end")
+	addRanged(f, durationFlag{&o.lease, leastLease, mostTiming}, "lease", "how long a worker holds an operation without a sign of life")
+	addRanged(f, durationFlag{&o.scan, leastScan, mostScan}, "scan", "how often expired leases and due work are looked for")
+	addRanged(f, durationFlag{&o.drain, 0, mostTiming}, "drain-timeout", "how long calls in flight may take at the end")
 	addStraggler(c, &o.straggler)
 	o.clockError = contract.DefaultClockError
-	f.Var(durationFlag{value: &o.clockError}, "clock-error", "how wrong this machine's clock may be")
+	addRanged(f, durationFlag{&o.clockError, leastTiming, mostTiming}, "clock-error", "how wrong this machine's clock may be")
 	f.StringVar(&o.logFormat, "log-format", "", "`FORM` of the log on standard error: text or json (default: text on a terminal)")
 }
 
 func addStraggler(c *cobra.Command, straggler *time.Duration) {
 	*straggler = contract.DefaultStraggler
-	c.Flags().Var(durationFlag{value: straggler}, "straggler", "when an attempt counts as closed whose worker went silent")
+	addRanged(c.Flags(), durationFlag{straggler, leastLease, mostPatience}, "straggler", "when an attempt counts as closed whose worker went silent")
 }
 
 // logger is the log on standard error.

@@ -199,7 +199,7 @@ func newTokenCreate(a *app) *cobra.Command {
 	c.Flags().StringSliceVar(&o.roles, "role", nil, "the `ROLES` that say what it may do, separated by commas")
 	c.Flags().StringVar(&o.name, "name", "", "`NAME` of the principal: who is shown to have acted (default: token and a number)")
 	c.Flags().StringSliceVar(&o.connections, "connection", nil, "with the role evidence: the `NAMES` of the connections that it may deliver for")
-	c.Flags().Var(durationFlag{value: &o.expires}, "expires", "how long it is valid, for example 90d (default: until it is revoked)")
+	addRanged(c.Flags(), durationFlag{&o.expires, time.Second, mostAge}, "expires", "how long it is valid, for example 90d (default: until it is revoked)")
 	return c
 }
 

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -122,56 +120,4 @@ func (a *app) proxy(flag string) (*url.URL, error) {
 		return nil, usage("set "+envProxy+" instead", "--proxy holds a password: command lines are visible to others")
 	}
 	return u, nil
-}
-
-// durationFlag is a duration as documents write it: Go's, with d for days.
-type durationFlag struct {
-	value *time.Duration
-	// zero tells whether zero is allowed.
-	zero bool
-}
-
-// String returns the duration in Go's spelling, "" for none.
-func (d durationFlag) String() string {
-	if d.value == nil || *d.value == 0 {
-		return ""
-	}
-	return d.value.String()
-}
-
-// Set reads a duration of zero or more.
-func (d durationFlag) Set(text string) error {
-	value, err := parseDuration(text)
-	if err != nil {
-		return err
-	}
-	if value < 0 || value == 0 && !d.zero {
-		return fmt.Errorf("a duration above zero is wanted, not %q", text)
-	}
-	*d.value = value
-	return nil
-}
-
-// Type names the flag's values in help texts.
-func (d durationFlag) Type() string { return "D" }
-
-// parseDuration reads Go's durations, with a leading number of days.
-func parseDuration(text string) (time.Duration, error) {
-	const day = 24 * time.Hour
-	rest, days := text, time.Duration(0)
-	if before, after, found := strings.Cut(text, "d"); found {
-		var n int64
-		if _, err := fmt.Sscanf(before+"\n", "%d\n", &n); err != nil || n < 0 || n > int64(100*365) {
-			return 0, fmt.Errorf("%q is no duration such as 30s or 7d", text)
-		}
-		rest, days = after, time.Duration(n)*day
-	}
-	if rest == "" && days > 0 {
-		return days, nil
-	}
-	d, err := time.ParseDuration(rest)
-	if err != nil {
-		return 0, fmt.Errorf("%q is no duration such as 30s or 7d", text)
-	}
-	return days + d, nil
 }
