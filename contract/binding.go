@@ -203,7 +203,7 @@ func (b *binding) Derive(deployment, key string, counter int) (string, string) {
 // Freeze builds the outgoing write (M2a). Errors: request_invalid with a fault
 // of the rule "mapping".
 func (b *binding) Freeze(op *onefold.Operation, request []byte) (onefold.Frozen, error) {
-	v, err := parseApproved(request)
+	v, err := b.registry.parseApproved(request)
 	if err != nil {
 		return onefold.Frozen{}, err
 	}
@@ -217,7 +217,7 @@ func (b *binding) materials(op *onefold.Operation, request *identity.Value) *mat
 // approved reads the request for judging. It was valid when it was admitted; if
 // it cannot be read any more, references to it are absent.
 func (b *binding) approved(op *onefold.Operation, request []byte) *materials {
-	v, err := parseApproved(request)
+	v, err := b.registry.parseApproved(request)
 	if err != nil {
 		v = nil
 	}
@@ -239,7 +239,7 @@ func (b *binding) LookupRequest(op *onefold.Operation, request []byte) (f onefol
 	if len(b.program.lookups) == 0 && b.program.poll == nil {
 		return onefold.Frozen{}, false, nil
 	}
-	v, err := parseApproved(request)
+	v, err := b.registry.parseApproved(request)
 	if err != nil {
 		return onefold.Frozen{}, true, err
 	}

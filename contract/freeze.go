@@ -111,8 +111,8 @@ func mappingError(err error) error {
 
 // parseApproved reads an approved request back. It was checked at admission
 // with the configured limit, so that only what is no JSON at all is refused.
-func parseApproved(request []byte) (*identity.Value, error) {
-	v, err := identity.Parse(request, identity.Limits{MaxBytes: max(len(request), 1)})
+func (r *Registry) parseApproved(request []byte) (*identity.Value, error) {
+	v, err := r.parsed.of(request, identity.Limits{MaxBytes: max(len(request), 1)})
 	if err != nil {
 		return nil, jsonError(err)
 	}

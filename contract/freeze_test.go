@@ -223,7 +223,7 @@ func TestFreezingTwiceGivesTheSameBytes(t *testing.T) {
 	t.Parallel()
 	op := exampleOperation()
 	op.Write.Body = parsed(t, `{"all":"$request","text":"<{operation/reference}>","x":"$request/a?"}`)
-	b := &binding{program: programOf(t, op), connection: exampleMaterials(t).connection}
+	b := &binding{registry: NewRegistry(Options{}), program: programOf(t, op), connection: exampleMaterials(t).connection}
 	operation := exampleMaterials(t).op
 	rapid.Check(t, func(t *rapid.T) {
 		request := []byte(drawn(3).Draw(t, "request"))

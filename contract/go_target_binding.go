@@ -36,7 +36,7 @@ func (b goBinding) Freeze(op *onefold.Operation, request []byte) (onefold.Frozen
 }
 
 func (b goBinding) call(op *onefold.Operation, request []byte, timeout time.Duration) (onefold.Frozen, error) {
-	if _, err := parseApproved(request); err != nil {
+	if _, err := b.registry.parseApproved(request); err != nil {
 		return onefold.Frozen{}, err
 	}
 	f := onefold.Frozen{

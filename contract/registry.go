@@ -45,6 +45,7 @@ type Registry struct {
 	options Options
 	keyed   *identity.Keyed
 	set     atomic.Pointer[published]
+	parsed  *trees
 }
 
 // The registry is what the ledger asks.
@@ -55,7 +56,7 @@ func NewRegistry(o Options) *Registry {
 	o.Straggler = cmp.Or(o.Straggler, DefaultStraggler)
 	o.ClockError = cmp.Or(o.ClockError, DefaultClockError)
 	o.MaxRequest = cmp.Or(o.MaxRequest, identity.DefaultMaxBytes)
-	r := &Registry{options: o, keyed: identity.NewKeyed(o.Secret)}
+	r := &Registry{options: o, keyed: identity.NewKeyed(o.Secret), parsed: newTrees()}
 	r.set.Store(newPublished())
 	return r
 }
@@ -202,7 +203,7 @@ func (r *Registry) CheckRequest(raw []byte) error {
 }
 
 func (r *Registry) parse(raw []byte) (*identity.Value, error) {
-	v, err := identity.Parse(raw, identity.Limits{MaxBytes: r.options.MaxRequest})
+	v, err := r.parsed.of(raw, identity.Limits{MaxBytes: r.options.MaxRequest})
 	if err != nil {
 		return nil, jsonError(err)
 	}
