@@ -2,10 +2,12 @@ package onefold
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -160,7 +162,7 @@ func (l *Ledger) replay(ctx context.Context, s Submission, op Operation) (Operat
 	return Operation{}, &Error{
 		Code: CodeKeyConflict, Operation: op.ID, Differences: diffs, State: op.State,
 		Message: "this key belongs to an operation with another intent; nothing was changed or started",
-		Hint:    "a changed decision is a new operation under a new key",
+		Hint:    l.conflictHint(diffs),
 	}
 }
 
@@ -428,7 +430,14 @@ func sameTime(submitted, accepted *time.Time) bool {
 	return submitted == nil || accepted != nil && submitted.Equal(*accepted)
 }
 
-func quote(s string) string { return fmt.Sprintf("%q", s) }
+// quote writes a text as JSON. Bytes that are no UTF-8 become U+FFFD.
+func quote(s string) string {
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a text always can be
+	return strings.TrimSuffix(out.String(), "\n")
+}
 
 func quoteOpt(s *string) string {
 	if s == nil {

@@ -129,7 +129,7 @@ func keyProblems() []Problem {
 		{
 			CodeKeyConflict, "The key belongs to another intent", http.StatusUnprocessableEntity, RetryNever,
 			"The key is known, and what was submitted with it first differs from this request. Nothing was changed or started; the refusal is noted on the original operation.",
-			"A repetition sends the same request. A changed decision is a new operation under a new key.",
+			"A repetition sends the same request. A changed decision is a new operation under a new key. Where two values look the same and are not (Unicode forms, characters that cannot be seen, digits beyond double precision), the answer's `hint` says so.",
 		},
 		{
 			CodeKeyExpired, "The key has expired", http.StatusGone, RetryNever,
@@ -155,6 +155,11 @@ func admissionProblems() []Problem {
 			CodeStoreUnavailable, "The store is unavailable", http.StatusServiceUnavailable, RetrySame,
 			"The database cannot be reached, or it did not say whether it stored what it was given. The answer says which.",
 			"A submission: send the same request with the same key again. A decision: read the operation before deciding anew.",
+		},
+		{
+			CodeNotReady, "Not ready", http.StatusServiceUnavailable, RetrySame,
+			"`/readyz` alone answers so: the server works, but something is missing that it was set up to need, such as a secret that an enabled connection names. Calls are served all the same.",
+			"The server's log says what is missing and what to do; `onefold doctor` does too.",
 		},
 		{
 			CodeKeyInOpenTransaction, "The key is in an open transaction", http.StatusConflict, RetrySame,
