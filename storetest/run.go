@@ -12,7 +12,7 @@ import (
 func Run(t *testing.T, open func(t *testing.T) *Subject) {
 	t.Helper()
 	for _, chapter := range [][]story{
-		claimStories(), stepStories(), historyStories(), workStories(), runnerStories(), listStories(),
+		claimStories(), startStories(), stepStories(), historyStories(), workStories(), runnerStories(), listStories(),
 		publicationStories(), principalStories(),
 	} {
 		for _, s := range chapter {

@@ -12,7 +12,8 @@ import (
 	"github.com/onefold-dev/onefold/internal/rig"
 )
 
-// noop is a target in the same process that always confirms.
+// noop is a target in the same process that always confirms, each operation with a
+// record of its own.
 type noop struct{}
 
 func (noop) Carry(_ context.Context, d onefold.Dispatch) onefold.Exchange {
@@ -20,7 +21,7 @@ func (noop) Carry(_ context.Context, d onefold.Dispatch) onefold.Exchange {
 		return onefold.Exchange{NotSent: true, Failure: "deadline_before_send"}
 	}
 	return onefold.Exchange{
-		Status: 201, Complete: true, Body: []byte(measure.Result),
+		Status: 201, Complete: true, Body: []byte(`{"id":"` + d.Operation.ID + `","total":"1250.00"}`),
 		Headers: []onefold.Header{{Name: "Content-Type", Value: "application/json"}},
 	}
 }
