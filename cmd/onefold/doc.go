@@ -11,4 +11,4 @@
 // It does not promise the wording of what is printed for people.
 package main
 
-//go:generate go run ./internal/clipage ../../docs/reference/cli.md
+//go:generate go run ./internal/clipage

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +10,7 @@ import (
 // TestThePageIsTheLaw fails when the law changed and the page did not.
 func TestThePageIsTheLaw(t *testing.T) {
 	t.Parallel()
-	if err := run(true); err != nil {
+	if err := states().Check(); err != nil {
 		t.Error(err)
 	}
 }
@@ -48,22 +45,5 @@ func TestEveryRowIsOnThePage(t *testing.T) {
 	}
 	if n := strings.Count("\n"+string(text), "\n# "); n != 1 {
 		t.Errorf("the page has %d titles", n)
-	}
-}
-
-// TestDriftIsSeen compares a page that is missing, old, and current.
-func TestDriftIsSeen(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "states.md")
-	if err := compare(file, []byte("new")); !errors.Is(err, errDrift) {
-		t.Errorf("missing page: %v", err)
-	}
-	for text, want := range map[string]error{"old": errDrift, "new": nil} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := compare(file, []byte("new")); !errors.Is(err, want) {
-			t.Errorf("page %q: %v", text, err)
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/onefold-dev/onefold/api"
+	"github.com/onefold-dev/onefold/internal/page"
 )
 
 // base is a small interface; samples change one thing in it.
@@ -219,7 +220,7 @@ func takeOut(node any, at string, without func(what string)) {
 // this says what differs and whether the changelog has to tell it.
 func TestTheCheckedInDocumentKeepsItsPromises(t *testing.T) {
 	t.Parallel()
-	root, err := moduleRoot()
+	root, err := page.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

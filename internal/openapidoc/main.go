@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/onefold-dev/onefold/api"
+	"github.com/onefold-dev/onefold/internal/page"
 )
 
 // document is where the document lies, changelog what tells of its changes, below
@@ -22,7 +23,7 @@ const (
 func main() {
 	against := flag.String("against", "", "compare with this earlier document, and write nothing")
 	flag.Parse()
-	root, err := moduleRoot()
+	root, err := page.Root()
 	if err == nil {
 		err = run(root, *against, api.OpenAPI("0"), os.Stdout)
 	}
@@ -69,26 +70,5 @@ func run(root, against string, now []byte, out io.Writer) error {
 	if against != "" {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(file, now, 0o644)
-}
-
-// moduleRoot is the nearest folder above that holds go.mod.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", errors.New("no go.mod above the working folder")
-		}
-		dir = parent
-	}
+	return page.Write(root, document, now)
 }

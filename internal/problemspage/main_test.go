@@ -1,9 +1,6 @@
 package main
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +10,7 @@ import (
 // TestThePageIsCurrent fails when a problem changed and the page did not.
 func TestThePageIsCurrent(t *testing.T) {
 	t.Parallel()
-	if err := run(true); err != nil {
+	if err := problems().Check(); err != nil {
 		t.Error(err)
 	}
 }
@@ -63,23 +60,6 @@ func TestAProblemWithoutWordsIsRefused(t *testing.T) {
 		change(&p)
 		if _, err := render([]onefold.Problem{p}); err == nil {
 			t.Errorf("%s was accepted", name)
-		}
-	}
-}
-
-// TestDriftIsSeen compares a page that is missing, old, and current.
-func TestDriftIsSeen(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "problems.md")
-	if err := compare(file, []byte("new")); !errors.Is(err, errDrift) {
-		t.Errorf("missing page: %v", err)
-	}
-	for text, want := range map[string]error{"old": errDrift, "new": nil} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := compare(file, []byte("new")); !errors.Is(err, want) {
-			t.Errorf("page %q: %v", text, err)
 		}
 	}
 }

@@ -2,62 +2,26 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/onefold-dev/onefold/internal/page"
 )
 
-// page is where the generated page lies, below the module's root.
-const page = "docs/reference/rules.md"
+func main() { rules().Main() }
 
-// errDrift says that the page is not what would be written now.
-var errDrift = errors.New(page + " is out of date: run make generate and commit it")
-
-func main() {
-	check := flag.Bool("check", false, "write nothing; fail if the page is out of date")
-	flag.Parse()
-	if err := run(*check); err != nil {
-		fmt.Fprintln(os.Stderr, "rulespage:", err)
-		os.Exit(1)
-	}
-}
-
-// run writes the page of the module around the working folder, or checks it.
-func run(check bool) error {
-	root, err := moduleRoot()
-	if err != nil {
-		return err
-	}
-	proofs, err := scan(os.DirFS(root))
-	if err != nil {
-		return err
-	}
-	text := render(proofs)
-	file := filepath.Join(root, filepath.FromSlash(page))
-	if check {
-		return compare(file, text)
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(file, text, 0o644)
-}
-
-// compare says errDrift if the file does not hold the text.
-func compare(file string, text []byte) error {
-	old, err := os.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("%w (%w)", errDrift, err)
-	}
-	if !bytes.Equal(old, text) {
-		return errDrift
-	}
-	return nil
+// rules is the page of the rules.
+func rules() page.Page {
+	return page.Page{Command: "rulespage", Path: "docs/reference/rules.md", Render: func(root string) ([]byte, error) {
+		proofs, err := scan(os.DirFS(root))
+		if err != nil {
+			return nil, err
+		}
+		return render(proofs), nil
+	}}
 }
 
 // render writes the page: for each group a table of rules and their tests,

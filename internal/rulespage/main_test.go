@@ -1,12 +1,12 @@
 package main
 
 import (
-	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/onefold-dev/onefold/internal/page"
 )
 
 // files makes a small tree.
@@ -19,9 +19,9 @@ func files(pairs ...string) fstest.MapFS {
 }
 
 // moduleProofs scans the module that this test belongs to.
-func moduleProofs(t *testing.T) (string, []proof) {
+func moduleProofs(t *testing.T) []proof {
 	t.Helper()
-	root, err := moduleRoot()
+	root, err := page.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func moduleProofs(t *testing.T) (string, []proof) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return root, proofs
+	return proofs
 }
 
 // unproved lists the rules that have to have a test and have none.
@@ -49,8 +49,7 @@ func unproved(proofs []proof) []rule {
 // written anew.
 func TestThePageIsCurrent(t *testing.T) {
 	t.Parallel()
-	root, proofs := moduleProofs(t)
-	if err := compare(filepath.Join(root, filepath.FromSlash(page)), render(proofs)); err != nil {
+	if err := rules().Check(); err != nil {
 		t.Error(err)
 	}
 }
@@ -58,8 +57,7 @@ func TestThePageIsCurrent(t *testing.T) {
 // TestEveryBuiltRuleHasATest fails for each rule that nothing proves.
 func TestEveryBuiltRuleHasATest(t *testing.T) {
 	t.Parallel()
-	_, proofs := moduleProofs(t)
-	for _, r := range unproved(proofs) {
+	for _, r := range unproved(moduleProofs(t)) {
 		t.Errorf("no test says that it proves %s: %s", r.id, r.title)
 	}
 }
@@ -143,23 +141,6 @@ func TestNoLineIsLost(t *testing.T) {
 		_, err := scan(files(c.name, c.text))
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("want %q, got %v, for\n%s", c.says, err, c.text)
-		}
-	}
-}
-
-// TestDriftIsSeen compares a page that is missing, old, and current.
-func TestDriftIsSeen(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "rules.md")
-	if err := compare(file, []byte("new")); !errors.Is(err, errDrift) {
-		t.Errorf("missing page: %v", err)
-	}
-	for text, want := range map[string]error{"old": errDrift, "new": nil} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := compare(file, []byte("new")); !errors.Is(err, want) {
-			t.Errorf("page %q: %v", text, err)
 		}
 	}
 }

@@ -7,9 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"sort"
@@ -188,20 +186,4 @@ func known(id string) bool {
 	return slices.ContainsFunc(groups, func(g group) bool {
 		return slices.ContainsFunc(g.rules, func(r rule) bool { return r.id == id })
 	})
-}
-
-// moduleRoot is the folder of the go.mod above the working folder.
-func moduleRoot() (string, error) {
-	start, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for dir := start; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no go.mod above %s", start)
-		}
-	}
 }
