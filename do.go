@@ -68,7 +68,7 @@ func (l *Ledger) Do(ctx context.Context, s Submission, steps Steps) (Operation, 
 	if b, err := l.cfg.Contracts.Bind(s.Workspace, s.Capability, s.ContractVersion, s.Connection); err == nil && b.Terms().Protocol != ProtocolGo {
 		return Operation{}, notByFunctions(nil, b.Terms())
 	}
-	op, _, err := l.Submit(ctx, s)
+	op, _, err := l.submit(ctx, s, byItself)
 	if err != nil {
 		return Operation{}, err
 	}
@@ -78,6 +78,9 @@ func (l *Ledger) Do(ctx context.Context, s Submission, steps Steps) (Operation, 
 	}
 	return d.run(ctx)
 }
+
+// byItself asks no runner for a place: Do carries the operation out.
+func byItself(context.Context, *Operation, Binding, []byte, Frozen) *Ahead { return nil }
 
 func notByFunctions(op *Operation, t Terms) *Error {
 	e := &Error{

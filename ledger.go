@@ -94,6 +94,11 @@ func (l *Ledger) Draining() bool { return l.draining.Load() }
 // connection_ambiguous, connection_disabled, deadline_past, request_invalid,
 // admission_limited, store_unavailable.
 func (l *Ledger) Submit(ctx context.Context, s Submission) (op Operation, replayed bool, err error) {
+	return l.submit(ctx, s, l.ahead)
+}
+
+// submit is Submit; ahead is asked for a place for what is about to be admitted.
+func (l *Ledger) submit(ctx context.Context, s Submission, ahead takeAhead) (op Operation, replayed bool, err error) {
 	op, found, err := l.claimed(ctx, s)
 	if err != nil || found {
 		return op, found, err
@@ -102,7 +107,7 @@ func (l *Ledger) Submit(ctx context.Context, s Submission) (op Operation, replay
 	if err != nil {
 		return Operation{}, false, claimChecked(err)
 	}
-	return l.admit(ctx, s, a, binding)
+	return l.admit(ctx, s, a, binding, ahead)
 }
 
 // claimed answers a repeat: the original operation, a conflict, or expiry.
@@ -289,7 +294,7 @@ func checkTimes(s Submission, now time.Time) error {
 const maxDerivations = 16
 
 // admit stores the admission; a lost race is judged like a repeat.
-func (l *Ledger) admit(ctx context.Context, s Submission, a Admitted, binding Binding) (Operation, bool, error) {
+func (l *Ledger) admit(ctx context.Context, s Submission, a Admitted, binding Binding, take takeAhead) (Operation, bool, error) {
 	terms := binding.Terms()
 	var holds []HoldReason
 	if terms.Mode == ModeApproval {
@@ -306,7 +311,7 @@ func (l *Ledger) admit(ctx context.Context, s Submission, a Admitted, binding Bi
 			return Operation{}, false, claimChecked(err)
 		}
 		failpoint.After(failpoint.Frozen)
-		ahead := l.ahead(ctx, &op, binding, s.Request, frozen)
+		ahead := take(ctx, &op, binding, s.Request, frozen)
 		stored, created, err := l.storeAdmission(ctx, Admission{Operation: op, Request: s.Request, Entry: entry, UnresolvedLimit: terms.Limits.Unresolved}, ahead)
 		if errors.Is(err, ErrIdentityTaken) {
 			ahead.free()
