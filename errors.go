@@ -28,6 +28,7 @@ const (
 	CodeKeyTooOld              Code = "key_too_old"
 	CodeDraining               Code = "draining"
 	CodeStoreUnavailable       Code = "store_unavailable"
+	CodeNotReady               Code = "not_ready"
 	CodeKeyInOpenTransaction   Code = "key_in_open_transaction"
 	CodeCapabilityUnknown      Code = "capability_unknown"
 	CodeContractVersionUnknown Code = "contract_version_unknown"
@@ -143,6 +144,7 @@ var (
 	ErrKeyExpired             = &Error{Code: CodeKeyExpired}
 	ErrDraining               = &Error{Code: CodeDraining}
 	ErrStoreUnavailable       = &Error{Code: CodeStoreUnavailable}
+	ErrNotReady               = &Error{Code: CodeNotReady}
 	ErrCapabilityUnknown      = &Error{Code: CodeCapabilityUnknown}
 	ErrContractVersionUnknown = &Error{Code: CodeContractVersionUnknown}
 	ErrConnectionUnknown      = &Error{Code: CodeConnectionUnknown}

@@ -34,7 +34,9 @@ func (s *Server) readyz(c *call) (*reply, error) {
 	}
 	if s.cfg.Ready != nil {
 		if err := s.cfg.Ready(ctx); err != nil {
-			return nil, &onefold.Error{Code: onefold.CodeStoreUnavailable, Message: "something that this server needs is missing; its log says what", Cause: err}
+			// Whoever asks is nobody in particular: what is missing may be of any
+			// workspace, so that neither it nor how much it is may show (invariant 17).
+			return nil, &onefold.Error{Code: onefold.CodeNotReady, Message: "something that this server needs is missing; its log says what", Cause: err}
 		}
 	}
 	return answerJSON(healthView{"ready"}), nil

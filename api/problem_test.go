@@ -122,7 +122,7 @@ func TestReadinessAsksWhatElseIsNeeded(t *testing.T) {
 	h := newHouse(t, func(c *api.Config) {
 		c.Ready = func(context.Context) error { return errors.New("secret env:NAME is missing") }
 	})
-	answer := h.call("GET", "/readyz?probe=1", "", nil).wants(t, 503, onefold.CodeStoreUnavailable)
+	answer := h.call("GET", "/readyz?probe=1", "", nil).wants(t, 503, onefold.CodeNotReady)
 	if strings.Contains(string(answer.raw), "env:NAME") || !strings.Contains(h.log.String(), "env:NAME") {
 		t.Errorf("readiness: %s", answer.raw)
 	}

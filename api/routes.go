@@ -232,7 +232,7 @@ func publicRoutes() []route {
 	html := answer{http.StatusOK, "The page.", nil, "text/html"}
 	return []route{
 		get("/livez", "livez", "Is the process alive?", success("It is.", healthView{}), (*Server).livez),
-		get("/readyz", "readyz", "Can it serve?", success("It can.", healthView{}), (*Server).readyz, onefold.CodeDraining, onefold.CodeStoreUnavailable),
+		get("/readyz", "readyz", "Can it serve?", success("It can.", healthView{}), (*Server).readyz, onefold.CodeDraining, onefold.CodeStoreUnavailable, onefold.CodeNotReady),
 		get("/openapi.json", "getOpenAPI", "This document", success("An OpenAPI 3.1 document.", nil), (*Server).getOpenAPI),
 		get("/problems", "listProblems", "All problems", append(success("As JSON, to whoever asks for it.", pageView[problemEntry]{}), html), (*Server).listProblems),
 		get("/problems/{code}", "getProblem", "The page of a problem", append(success("As JSON, to whoever asks for it.", problemEntry{}), html), (*Server).getProblem, onefold.CodeNotFound),

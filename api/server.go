@@ -95,8 +95,10 @@ type Config struct {
 	Logger *slog.Logger
 	// Now is the clock of token expiry and of durations in the log.
 	Now func() time.Time
-	// Ready is asked by /readyz beside the store (migrations, secrets); nil means
-	// that nothing else is needed. Its error's text goes to the log alone.
+	// Ready is asked by /readyz beside the store and its migrations, such as for the
+	// connections' secrets; nil means that nothing else is needed. Whoever probes may
+	// ask often, so that it should answer from what it knows. Its error's text goes
+	// to the log alone; the answer is the same whatever is missing.
 	Ready func(context.Context) error
 	// MaxRequest is the longest request in bytes, 0 for 1 MiB (I10). It should be
 	// the contracts' own.

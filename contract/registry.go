@@ -438,6 +438,17 @@ func (r *Registry) Targets() []*Target {
 	return out
 }
 
+// AllConnections lists the newest revision of every connection, of all
+// workspaces, in no order: for the deployment itself, not for a workspace.
+func (r *Registry) AllConnections() []*Connection {
+	set := r.set.Load()
+	out := make([]*Connection, 0, len(set.connections))
+	for _, c := range set.connections {
+		out = append(out, c.Connection)
+	}
+	return out
+}
+
 // Connections lists a workspace's connections by name.
 func (r *Registry) Connections(workspace string) []*Connection {
 	list := r.set.Load().byWorkspace[workspace]

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/onefold-dev/onefold"
@@ -68,6 +69,10 @@ type Node struct {
 	api      *api.Server
 	carrier  *httptarget.Carrier
 	runner   *runner.Runner
+	// resolver resolves the connections' secrets, nil where nothing is sent from
+	// here; missing is what the last look for them found.
+	resolver *secret.Resolver
+	missing  atomic.Pointer[[]MissingSecret]
 }
 
 // placedStore tells when a runner has got its place.
@@ -114,6 +119,10 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if err := n.reload(ctx); err != nil {
 		return nil, err
 	}
+	if o.Worker != "" {
+		n.resolver = &secret.Resolver{Folder: o.SecretsFolder, LookupEnv: o.LookupEnv}
+	}
+	n.lookForSecrets(ctx)
 	n.Ledger, err = onefold.New(n.store, onefold.Config{
 		Contracts: n.registry, IDs: o.Access.IDs, Now: o.Access.Now, Deployment: installation.Deployment,
 	})
@@ -122,6 +131,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	}
 	n.api, err = api.New(api.Config{
 		Ledger: n.Ledger, Catalog: n.catalog(), Publisher: &publisher{node: n}, Logger: o.Log, Now: o.Access.Now, Version: o.Version,
+		Ready: n.ready,
 	})
 	if err != nil {
 		return nil, err
@@ -136,7 +146,7 @@ func (n *Node) makeRunner() (err error) {
 		return nil
 	}
 	n.carrier, err = httptarget.New(httptarget.Options{
-		Secrets:   &secret.Resolver{Folder: o.SecretsFolder, LookupEnv: o.LookupEnv},
+		Secrets:   n.resolver,
 		DigestKey: o.Secret.digestKey(), Clock: o.Boot, Now: o.Access.Now, AllowCIDRs: o.Allow, Proxy: o.Proxy,
 	})
 	if err != nil {
@@ -178,6 +188,7 @@ func (n *Node) Run(ctx context.Context, l net.Listener, ready func()) error {
 		return err
 	}
 	group.Go(func() { n.keepReloading(work) })
+	group.Go(func() { n.keepLooking(work) })
 	served := make(chan error, 1)
 	server := n.api.HTTPServer()
 	if l != nil {
@@ -246,6 +257,13 @@ func (n *Node) keepReloading(ctx context.Context) {
 			n.options.Log.Error("documents cannot be taken up; the earlier ones stay", "error", err.Error())
 		}
 	}
+}
+
+// loaded is the revision of the documents that are loaded.
+func (n *Node) loaded() int64 {
+	n.loading.Lock()
+	defer n.loading.Unlock()
+	return n.revision
 }
 
 // reload loads the published documents, if they are not those that are loaded.

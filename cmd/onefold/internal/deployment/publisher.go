@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/api"
@@ -44,10 +45,34 @@ func (p *publisher) Publish(ctx context.Context, workspace, by string, files []a
 			out.Stored = append(out.Stored, name)
 		}
 	}
+	out.Warnings = append(out.Warnings, p.missing(ctx, docs)...)
 	if dryRun {
 		return out, nil
 	}
 	return out, p.node.reload(ctx)
+}
+
+// missing warns of secrets that the connections in documents name and that this
+// node cannot have. A node that sends nothing cannot tell.
+func (p *publisher) missing(ctx context.Context, docs []contract.Document) []string {
+	if p.node.resolver == nil {
+		return nil
+	}
+	var connections []*contract.Connection
+	for i := range docs {
+		if docs[i].Kind == contract.KindConnection {
+			connections = append(connections, docs[i].Connection)
+		}
+	}
+	missing, err := MissingSecrets(ctx, p.node.resolver, SecretsOf(connections))
+	if err != nil {
+		return nil
+	}
+	var warnings []string
+	for _, m := range missing {
+		warnings = append(warnings, fmt.Sprintf("connection %s: the secret %q cannot be had: %s; nothing is sent until it is there", m.Connection, m.Name, m.Why))
+	}
+	return warnings
 }
 
 // mayPublish refuses what does not belong to the workspace; "" is the deployment.
