@@ -93,25 +93,3 @@ func TestTheGuidesCommandsNameProgramsThatExist(t *testing.T) {
 		}
 	}
 }
-
-// The programs open their ledgers alike: who has read one has read all.
-func TestTheProgramsOpenTheirLedgersAlike(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("*/open.go")
-	if err != nil || len(files) != 3 {
-		t.Fatalf("%v, %v", err, files)
-	}
-	first, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files[1:] {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(text) != string(first) {
-			t.Errorf("%s differs from %s", name, files[0])
-		}
-	}
-}

@@ -8,13 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"time"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/examples/internal/open"
 )
 
 //go:embed documents
@@ -33,31 +33,15 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := inFolder(*data, func(folder string) error { return run(ctx, os.Stdout, folder, *every) }); err != nil {
+	if err := open.InFolder(*data, func(folder string) error { return run(ctx, os.Stdout, folder, *every) }); err != nil {
 		fmt.Fprintln(os.Stderr, "cron:", err)
 		os.Exit(1)
 	}
 }
 
-// inFolder runs a function with a folder, a temporary one if none is named.
-func inFolder(folder string, f func(folder string) error) error {
-	if folder != "" {
-		return f(folder)
-	}
-	folder, err := os.MkdirTemp("", "onefold-cron-")
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(folder), os.RemoveAll(folder))
-}
-
 // run comes back every so often until every salary of the month is settled.
 func run(ctx context.Context, out io.Writer, folder string, every time.Duration) (err error) {
-	folderOfDocuments, err := fs.Sub(documents, "documents")
-	if err != nil {
-		return err
-	}
-	ledger, end, err := open(ctx, filepath.Join(folder, "onefold.db"), "acme", []byte("a secret of this example"), folderOfDocuments)
+	ledger, end, err := open.Ledger(ctx, filepath.Join(folder, "onefold.db"), "acme", []byte("a secret of this example"), documents)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/examples/internal/open"
 )
 
 //go:embed documents
@@ -40,31 +40,15 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := inFolder(*data, func(folder string) error { return run(ctx, os.Stdout, folder) }); err != nil {
+	if err := open.InFolder(*data, func(folder string) error { return run(ctx, os.Stdout, folder) }); err != nil {
 		fmt.Fprintln(os.Stderr, "jobqueue:", err)
 		os.Exit(1)
 	}
 }
 
-// inFolder runs a function with a folder, a temporary one if none is named.
-func inFolder(folder string, f func(folder string) error) error {
-	if folder != "" {
-		return f(folder)
-	}
-	folder, err := os.MkdirTemp("", "onefold-jobqueue-")
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(folder), os.RemoveAll(folder))
-}
-
 // run enqueues some orders, one of them twice, and works until the queue is empty.
 func run(ctx context.Context, out io.Writer, folder string) (err error) {
-	folderOfDocuments, err := fs.Sub(documents, "documents")
-	if err != nil {
-		return err
-	}
-	ledger, end, err := open(ctx, filepath.Join(folder, "onefold.db"), "acme", []byte("a secret of this example"), folderOfDocuments)
+	ledger, end, err := open.Ledger(ctx, filepath.Join(folder, "onefold.db"), "acme", []byte("a secret of this example"), documents)
 	if err != nil {
 		return err
 	}

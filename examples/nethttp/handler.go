@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/identity"
 )
 
 const (
@@ -46,9 +47,13 @@ func (s *service) issue(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the request is too large, or broke off", http.StatusBadRequest)
 		return
 	}
+	key, err := identity.ParseKey(r.Header.Values("Idempotency-Key"))
+	if err != nil {
+		refuse(w, err)
+		return
+	}
 	op, _, err := s.ledger.Submit(r.Context(), onefold.Submission{
-		Workspace: "acme", Capability: "payslips.issue", Key: r.Header.Get("Idempotency-Key"),
-		Request: body, SubmittedBy: "nethttp",
+		Workspace: "acme", Capability: "payslips.issue", Key: key, Request: body, SubmittedBy: "nethttp",
 	})
 	if err != nil {
 		refuse(w, err)
@@ -97,6 +102,9 @@ type problem struct {
 
 func refuse(w http.ResponseWriter, err error) {
 	code := onefold.CodeOf(err)
+	if key, ok := errors.AsType[*identity.KeyError](err); ok {
+		code = onefold.Code(key.Code)
+	}
 	p := problem{Code: code, Detail: onefold.ProblemOf(code).Meaning}
 	if e, ok := errors.AsType[*onefold.Error](err); ok {
 		p.Detail = e.Message

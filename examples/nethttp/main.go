@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/examples/internal/open"
 	"github.com/onefold-dev/onefold/machine"
 	"github.com/onefold-dev/onefold/runner"
 )
@@ -32,7 +32,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := inFolder(*data, func(folder string) error {
+	err := open.InFolder(*data, func(folder string) error {
 		l, err := net.Listen("tcp", *listen)
 		if err != nil {
 			return err
@@ -45,26 +45,10 @@ func main() {
 	}
 }
 
-// inFolder runs a function with a folder, a temporary one if none is named.
-func inFolder(folder string, f func(folder string) error) error {
-	if folder != "" {
-		return f(folder)
-	}
-	folder, err := os.MkdirTemp("", "onefold-nethttp-")
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(folder), os.RemoveAll(folder))
-}
-
 // run serves until ctx ends: the service on the listener, and a runner beside it,
 // which carries the operations out.
 func run(ctx context.Context, out io.Writer, folder string, l net.Listener, p *payroll) (err error) {
-	folderOfDocuments, err := fs.Sub(documents, "documents")
-	if err != nil {
-		return err
-	}
-	ledger, end, err := open(ctx, filepath.Join(folder, "onefold.db"), "acme", []byte("a secret of this example"), folderOfDocuments)
+	ledger, end, err := open.Ledger(ctx, filepath.Join(folder, "onefold.db"), "acme", []byte("a secret of this example"), documents)
 	if err != nil {
 		return err
 	}

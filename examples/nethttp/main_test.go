@@ -59,7 +59,7 @@ func call(t *testing.T, method, url, key, body string) (int, map[string]any) {
 	return resp.StatusCode, content
 }
 
-// Proves: I3, I4, M11, M22
+// Proves: I1, I3, I4, M11, M22
 func TestAPayslipIsIssuedOneTimeWhateverCallersDo(t *testing.T) {
 	t.Parallel()
 	p := &payroll{lose: 1}
@@ -73,6 +73,10 @@ func TestAPayslipIsIssuedOneTimeWhateverCallersDo(t *testing.T) {
 	if status != http.StatusOK || again["id"] != first["id"] || again["reference"] != "SLIP-1" {
 		t.Errorf("the repeat: %d %v", status, again)
 	}
+	status, quoted := call(t, "POST", url+"/payslips", `"2026-11/E-1"`, slip)
+	if status != http.StatusOK || quoted["id"] != first["id"] {
+		t.Errorf("the repeat with its key in quotes: %d %v", status, quoted)
+	}
 	status, shown := call(t, "GET", url+"/payslips/"+first["id"].(string), "", "")
 	if status != http.StatusOK || shown["state"] != "confirmed" {
 		t.Errorf("shown: %d %v", status, shown)
@@ -83,6 +87,9 @@ func TestAPayslipIsIssuedOneTimeWhateverCallersDo(t *testing.T) {
 	}
 	if status, refused := call(t, "POST", url+"/payslips", "", slip); status != http.StatusBadRequest || refused["code"] != "key_required" {
 		t.Errorf("without a key: %d %v", status, refused)
+	}
+	if status, refused := call(t, "POST", url+"/payslips", "a b", slip); status != http.StatusBadRequest || refused["code"] != "key_invalid" {
+		t.Errorf("with a key that is none: %d %v", status, refused)
 	}
 	if status, unknown := call(t, "GET", url+"/payslips/op_1", "", ""); status != http.StatusNotFound || unknown["code"] != "operation_unknown" {
 		t.Errorf("unknown: %d %v", status, unknown)

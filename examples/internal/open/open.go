@@ -1,9 +1,10 @@
-package main
+package open
 
 import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"time"
 
 	_ "modernc.org/sqlite" // any driver of database/sql for SQLite does
@@ -14,10 +15,10 @@ import (
 	"github.com/onefold-dev/onefold/sqlite"
 )
 
-// open opens a ledger on a database file, with the documents of a folder. The
-// secret keys the fingerprints by which repeats are recognised: keep it with the
-// data.
-func open(ctx context.Context, path, workspace string, secret []byte, documents fs.FS) (_ *onefold.Ledger, end func() error, err error) {
+// Ledger opens a ledger on a database file, made where it is missing, with the
+// documents of a folder and those below it. The secret keys the fingerprints by
+// which repeats are recognised: keep it with the data. end closes the file.
+func Ledger(ctx context.Context, path, workspace string, secret []byte, documents fs.FS) (_ *onefold.Ledger, end func() error, err error) {
 	store, err := sqlite.Open(ctx, sqlite.Options{
 		Path: path, Driver: "sqlite", Now: time.Now, IDs: machine.IDs(), Migrate: true,
 	})
@@ -71,4 +72,17 @@ func publish(ctx context.Context, store onefold.Documents, registry *contract.Re
 		return err
 	}
 	return registry.Load(all)
+}
+
+// InFolder runs a function with a folder for its data: the one named, which stays,
+// or a temporary one where none is.
+func InFolder(folder string, run func(folder string) error) error {
+	if folder != "" {
+		return run(folder)
+	}
+	folder, err := os.MkdirTemp("", "onefold-example-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(run(folder), os.RemoveAll(folder))
 }
