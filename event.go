@@ -83,6 +83,12 @@ type Event struct {
 	Chance   uint64
 	// Reason is what the actor gave.
 	Reason string
+	// Recorded maps each reference that the event gives the law to weigh
+	// (References) and that another operation of the same workspace, connection and
+	// capability has recorded as its result to that operation's id; "" where too
+	// many operations have recorded it to say which. Filled in by the store, in the
+	// transaction (M18).
+	Recorded map[string]string
 
 	Lease       *LeaseGrant
 	Begin       *Begin

@@ -69,7 +69,22 @@ func (e *explanation) preparedStory() string {
 	if len(e.op.Attempts) == 0 {
 		return accepted + " Nothing was sent yet."
 	}
-	return accepted + fmt.Sprintf(" It was tried %s, the last time at %s, and it is proven that nothing came of it.", times(len(e.op.Attempts)), e.lastBegun())
+	known := "it is proven"
+	if e.decided() > 0 {
+		known = "a person has decided"
+	}
+	return accepted + fmt.Sprintf(" It was tried %s, the last time at %s, and %s that nothing came of it.", times(len(e.op.Attempts)), e.lastBegun(), known)
+}
+
+// decided counts the tries of which a person's word alone says that they had no
+// effect.
+func (e *explanation) decided() (n int) {
+	for i := range e.op.Attempts {
+		if e.op.Attempts[i].ProvenBy == ProvenByOperator {
+			n++
+		}
+	}
+	return n
 }
 
 func (e *explanation) canceledStory() string {
@@ -84,9 +99,9 @@ func (e *explanation) canceledStory() string {
 	return story
 }
 
-// noEffect is a claim that holds only while nothing contradicts it.
+// noEffect is a claim that holds only while nothing speaks against it.
 func (e *explanation) noEffect(claim string) string {
-	if e.op.Contradicted {
+	if !e.op.NewKeySafe() {
 		return " Nothing is sent for it again."
 	}
 	return " " + claim
@@ -110,7 +125,7 @@ func (e *explanation) doubtVerdict() string {
 	case e.op.IsBarred(BarDiffers):
 		return "A record exists, and it is not what was approved."
 	case e.op.IsBarred(BarEffectExists):
-		return "It was carried out, but we do not know under which reference."
+		return "Evidence says that it was carried out, but not under which reference."
 	}
 	return "We do not know whether it was carried out."
 }
@@ -192,17 +207,7 @@ func (e *explanation) known() []string {
 	op := e.op
 	var out []string
 	if len(op.Attempts) > 0 && op.State != Prepared {
-		proven := 0
-		for i := range op.Attempts {
-			if op.Attempts[i].WithoutEffect() {
-				proven++
-			}
-		}
-		sent := "It was sent " + times(len(op.Attempts)) + " under one identity"
-		if proven > 0 {
-			sent += fmt.Sprintf("; %d of the tries are proven without effect", proven)
-		}
-		out = append(out, sent+".")
+		out = append(out, e.sentWords())
 	}
 	if a := op.Accepted; a != nil {
 		out = append(out, e.acceptedWords(a))
@@ -222,6 +227,25 @@ func (e *explanation) known() []string {
 	return out
 }
 
+// sentWords counts the tries, and those that had no effect, by proof or by a
+// person's word.
+func (e *explanation) sentWords() string {
+	op, without := e.op, 0
+	for i := range op.Attempts {
+		if op.Attempts[i].WithoutEffect() {
+			without++
+		}
+	}
+	sent, decided := "It was sent "+times(len(op.Attempts))+" under one identity", e.decided()
+	if proven := without - decided; proven > 0 {
+		sent += fmt.Sprintf("; %d of the tries are proven without effect", proven)
+	}
+	if decided > 0 {
+		sent += fmt.Sprintf("; of %d of the tries a person has decided that they had none", decided)
+	}
+	return sent + "."
+}
+
 func (e *explanation) otherReferences() string {
 	if len(e.op.SeenReferences) == 0 {
 		return ""
@@ -232,7 +256,7 @@ func (e *explanation) otherReferences() string {
 func barWords(b Bar) string {
 	switch b {
 	case BarEffectExists:
-		return "An effect exists, so nothing is sent again."
+		return "Evidence speaks for an effect, so nothing is sent again."
 	case BarDiffers:
 		return "What the target holds differs from what was approved, so nothing is sent until a person decides."
 	case BarMultipleEffects:
@@ -289,6 +313,8 @@ func (e *explanation) notKnown() []string {
 		out = append(out, "Whether an effect exists at the target.")
 	case op.Contradicted:
 		out = append(out, "Which of the conflicting facts is true.")
+	case op.State != Prepared && op.State != Confirmed && op.effectMayExist():
+		out = append(out, "Whether an effect exists at the target, for which evidence spoke.")
 	}
 	if op.OpenAttempt() && op.State != Attempting {
 		out = append(out, "Whether a try that went silent may still reach the target"+e.openUntil()+".")

@@ -29,10 +29,14 @@ func (e *explanation) settlingDoubt() []string {
 		out = append(out, "The target's word that it is done, or has failed.")
 	}
 	if slices.Contains(p.InDoubt, StepReplay) {
-		if denied := ReplayDenied(op, p, ConnectionStanding{Disabled: e.terms.Mode == ModeDisabled}, op.Scope, e.now); denied == "" {
-			out = append(out, "Sending the same request again, which the target recognises"+e.window()+".")
-		} else {
+		denied := ReplayDenied(op, p, ConnectionStanding{Disabled: e.terms.Mode == ModeDisabled}, op.Scope, e.now)
+		switch {
+		case denied != "":
 			out = append(out, "Not sending again: "+denied+".")
+		case e.closed() != "":
+			out = append(out, "Sending the same request again, which the target recognises"+e.window()+"; not while the connection "+e.closed()+".")
+		default:
+			out = append(out, "Sending the same request again, which the target recognises"+e.window()+".")
 		}
 	}
 	if slices.Contains(p.InDoubt, StepLookup) {
@@ -48,9 +52,14 @@ func (e *explanation) acceptedWords(a *Acceptance) string {
 		work += " and calls it " + a.Reference
 	}
 	if a.Over {
-		return work + "; the agreed time was over at " + clock(a.Until) + "."
+		work += "; the agreed time was over at " + clock(a.Until) + "."
+	} else {
+		work += "; until " + clock(a.Until) + " that is as agreed."
 	}
-	return work + "; until " + clock(a.Until) + " that is as agreed."
+	if p := a.Polls; p != nil {
+		work += fmt.Sprintf(" It was asked for progress %s, the last time at %s.", times(p.Times), clock(p.LastAt))
+	}
+	return work
 }
 
 func (e *explanation) window() string {
@@ -67,6 +76,12 @@ func (e *explanation) absence() string {
 		return " Finding nothing proves nothing at this target."
 	case e.op.OpenAttempt():
 		return " Finding nothing proves nothing while a try is still open."
+	case e.op.Accepted != nil:
+		return " Finding nothing proves nothing of work that the target has accepted."
+	case e.op.Doubt != nil && e.op.Doubt.Reason == DoubtExists:
+		return " Finding nothing proves nothing: the target says that there is such a record."
+	case e.op.IsBarred(BarEffectExists, BarDiffers, BarMultipleEffects, BarKeyConflict), e.op.unrefuted():
+		return " Finding nothing leaves it to a person, since evidence speaks for an effect."
 	}
 	from := AbsenceProvenFrom(e.op, e.policy)
 	if !from.After(e.now) {
@@ -89,37 +104,108 @@ func (e *explanation) next() []string {
 	if due := e.dueWords(); due != "" {
 		out = append(out, due)
 	}
+	out = append(out, e.closedWords()...)
 	open := op.OpenReviews()
 	for i := range open {
 		out = append(out, fmt.Sprintf("%s has to look at it (review %s, %s, open since %s).", open[i].Owner, open[i].ID, open[i].Reason, clock(open[i].OpenedAt)))
-		if n := len(open[i].Candidates); n > 0 {
-			out = append(out, fmt.Sprintf("The review shows %s at the target that may be its effect.", records(n)))
-		}
+		out = append(out, candidateWords(open[i].Candidates)...)
 		if open[i].EscalatedAt != nil {
 			out = append(out, open[i].EscalateTo+" was told as well.")
 		}
 	}
-	if len(out) == 0 && op.Settled() {
-		if op.NewKeySafe() {
-			out = append(out, "Nothing. The business action may be started again under a new key.")
-		} else {
-			out = append(out, "Nothing.")
+	return append(out, e.settledWords(len(out) == 0)...)
+}
+
+// candidateWords says what a review shows.
+func candidateWords(shown []Candidate) []string {
+	if len(shown) == 0 {
+		return nil
+	}
+	out := []string{fmt.Sprintf("The review shows %s at the target that may be its effect.", records(len(shown)))}
+	for i := range shown {
+		if id := shown[i].RecordedBy; id != "" {
+			out = append(out, "The operation "+id+" has recorded "+shown[i].Reference+" as its result.")
 		}
 	}
 	return out
 }
 
-// closedWords says why the connection lets nothing be sent, "" where it does.
-func (e *explanation) closedWords() string {
-	name := e.op.Connection
+// settledWords says what a settled operation leaves to be done, and whether the
+// business action may be started again.
+func (e *explanation) settledWords(nothing bool) []string {
+	op := e.op
+	words := ""
 	switch {
-	case e.pause != nil:
-		return fmt.Sprintf("It waits: nothing is sent over the connection %s, which was paused at %s by %s; why stands at the connection. It is sent once the pause is lifted (onefold connections resume %s).",
-			name, clock(e.pause.Since), e.pause.By.Name, name)
+	case !op.Settled():
+		return nil
+	case op.State == Confirmed:
+	case op.NewKeySafe():
+		words = "The business action may be started again under a new key."
+	case op.Contradicted:
+		words = "Starting it again under a new key is not safe while this is open."
+	case op.effectMayExist():
+		words = "Starting it again under a new key is not safe: the target may have it already."
+	default:
+		words = "Starting it again under a new key is not safe while a try may still reach the target."
+	}
+	var out []string
+	if nothing {
+		out = append(out, "Nothing.")
+	}
+	if words != "" {
+		out = append(out, words)
+	}
+	return out
+}
+
+// closed says in what way the connection is closed, "" where it is open.
+func (e *explanation) closed() string {
+	switch {
 	case e.terms.Mode == ModeDisabled:
-		return fmt.Sprintf("It waits: nothing is sent over the connection %s, which is disabled.", name)
+		return "is disabled"
+	case e.pause != nil:
+		return "is paused"
 	}
 	return ""
+}
+
+// closedWords says that the connection lets nothing be sent, since when, and who
+// can change that; nothing where it does, or where nothing would be sent anyway.
+func (e *explanation) closedWords() []string {
+	op, name := e.op, e.op.Connection
+	if e.closed() == "" || op.Settled() || op.IsBarred() {
+		return nil
+	}
+	var out []string
+	nothing := "Nothing is sent over the connection " + name
+	if e.waits() {
+		nothing = "It waits: nothing is sent over the connection " + name
+	}
+	if p := e.pause; p != nil {
+		out = append(
+			out, fmt.Sprintf("%s, which was paused at %s by %s; why stands at the connection.", nothing, clock(p.Since), p.By.Name),
+			"Whoever has the role operate or admin can lift the pause (onefold connections resume "+name+").",
+		)
+	}
+	if e.terms.Mode == ModeDisabled {
+		disabled := nothing + ", which is disabled."
+		if e.pause != nil {
+			disabled = "It is disabled as well."
+		}
+		out = append(out, disabled, "Whoever has the role admin can publish it in another mode.")
+	}
+	switch {
+	case op.State == Attempting:
+		out = append(out, "The try that is out goes on; no other is begun.")
+	case op.Due != nil && (op.Next == NextLookup || op.Next == NextPoll):
+		out = append(out, "Asking the target goes on.")
+	}
+	return out
+}
+
+// waits tells whether the next step would send something.
+func (e *explanation) waits() bool {
+	return e.op.Due != nil && (e.op.Next == NextAttempt || e.op.Next == NextReplay)
 }
 
 func (e *explanation) dueWords() string {
@@ -134,10 +220,8 @@ func (e *explanation) dueWords() string {
 	if op.Due.After(e.now.Add(time.Second)) {
 		when = "at " + clock(*op.Due)
 	}
-	if op.Next == NextAttempt || op.Next == NextReplay {
-		if closed := e.closedWords(); closed != "" {
-			return closed
-		}
+	if e.closed() != "" && e.waits() {
+		return "" // not before the connection is open
 	}
 	switch op.Next {
 	case NextAttempt:

@@ -63,25 +63,25 @@ Next: It is sent now.`, onefold.ModeAutonomous, nil},
 			due := now
 			op.Due, op.Next = &due, onefold.NextAttempt
 		}), `bills.create to acme-erp was accepted at 2026-03-01 14:02:07 UTC and is stored. Nothing was sent yet.
-Next: It waits: nothing is sent over the connection acme-erp, which was paused at 2026-03-01 14:03:07 UTC by host-7; why stands at the connection. It is sent once the pause is lifted (onefold connections resume acme-erp).`, onefold.ModeAutonomous, pause},
+Next: It waits: nothing is sent over the connection acme-erp, which was paused at 2026-03-01 14:03:07 UTC by host-7; why stands at the connection. Whoever has the role operate or admin can lift the pause (onefold connections resume acme-erp).`, onefold.ModeAutonomous, pause},
 		"fresh, on a disabled connection": {explained(onefold.Prepared, func(op *onefold.Operation) {
 			due := now
 			op.Due, op.Next = &due, onefold.NextAttempt
 		}), `bills.create to acme-erp was accepted at 2026-03-01 14:02:07 UTC and is stored. Nothing was sent yet.
-Next: It waits: nothing is sent over the connection acme-erp, which is disabled.`, onefold.ModeDisabled, nil},
+Next: It waits: nothing is sent over the connection acme-erp, which is disabled. Whoever has the role admin can publish it in another mode.`, onefold.ModeDisabled, nil},
 		"a replay, on a paused connection": {explained(onefold.Uncertain, func(op *onefold.Operation) {
 			lostAnswer(op)
 			op.Next = onefold.NextReplay
 		}), `We sent bills.create to acme-erp at 2026-03-01 14:03:07 UTC, and got no answer. We do not know whether it was carried out.
 What we know: It was sent once under one identity.
 What we do not know: Whether an effect exists at the target.
-What would settle it: Sending the same request again, which the target recognises until 2026-03-02 14:02:46 UTC. A look-up that finds the record. Finding nothing proves that there is no effect if the look-up begins after 2026-03-01 14:04:02 UTC. A person who finds out at the target and records it.
-Next: It waits: nothing is sent over the connection acme-erp, which was paused at 2026-03-01 14:03:07 UTC by host-7; why stands at the connection. It is sent once the pause is lifted (onefold connections resume acme-erp).`, onefold.ModeAutonomous, pause},
+What would settle it: Sending the same request again, which the target recognises until 2026-03-02 14:02:46 UTC; not while the connection is paused. A look-up that finds the record. Finding nothing proves that there is no effect if the look-up begins after 2026-03-01 14:04:02 UTC. A person who finds out at the target and records it.
+Next: It waits: nothing is sent over the connection acme-erp, which was paused at 2026-03-01 14:03:07 UTC by host-7; why stands at the connection. Whoever has the role operate or admin can lift the pause (onefold connections resume acme-erp).`, onefold.ModeAutonomous, pause},
 		"a look-up, on a paused connection": {explained(onefold.Uncertain, lostAnswer), `We sent bills.create to acme-erp at 2026-03-01 14:03:07 UTC, and got no answer. We do not know whether it was carried out.
 What we know: It was sent once under one identity.
 What we do not know: Whether an effect exists at the target.
-What would settle it: Sending the same request again, which the target recognises until 2026-03-02 14:02:46 UTC. A look-up that finds the record. Finding nothing proves that there is no effect if the look-up begins after 2026-03-01 14:04:02 UTC. A person who finds out at the target and records it.
-Next: The target is asked at 2026-03-01 14:04:02 UTC.`, onefold.ModeAutonomous, pause},
+What would settle it: Sending the same request again, which the target recognises until 2026-03-02 14:02:46 UTC; not while the connection is paused. A look-up that finds the record. Finding nothing proves that there is no effect if the look-up begins after 2026-03-01 14:04:02 UTC. A person who finds out at the target and records it.
+Next: The target is asked at 2026-03-01 14:04:02 UTC. Nothing is sent over the connection acme-erp, which was paused at 2026-03-01 14:03:07 UTC by host-7; why stands at the connection. Whoever has the role operate or admin can lift the pause (onefold connections resume acme-erp). Asking the target goes on.`, onefold.ModeAutonomous, pause},
 		"held": {explained(onefold.Prepared, func(op *onefold.Operation) {
 			op.Holds = []onefold.Hold{{Reason: onefold.HoldApproval}}
 			op.Reviews = []onefold.Review{{ID: "rev_1", Reason: onefold.ReviewApproval, Status: onefold.ReviewOpen, Owner: "maria", OpenedAt: noon}}
@@ -116,7 +116,7 @@ Next: Nothing.`, "", nil},
 What we know: Evidence names the reference BILL-7. Later evidence disagrees with what is recorded (references seen: BILL-7).
 What we do not know: Which of the conflicting facts is true.
 What would settle it: A person who compares both sides at the target and records the decision; nothing is sent.
-Next: maria has to look at it (review rev_1, contradicted, open since 2026-03-01 14:03:07 UTC).`, "", nil},
+Next: maria has to look at it (review rev_1, contradicted, open since 2026-03-01 14:03:07 UTC). Starting it again under a new key is not safe while this is open.`, "", nil},
 		"released": {explained(onefold.Canceled, func(op *onefold.Operation) {
 			op.SettledAt, op.KeyReleased = &now, true
 		}), `bills.create to acme-erp was withdrawn at 2026-03-01 14:03:37 UTC. No effect exists, and nothing will be sent. Its key was released and may be used again.

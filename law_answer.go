@@ -40,8 +40,14 @@ func (s *step) answerAnyEffect() bool {
 	return s.ev.Answer.Outcome == OutcomeConfirmed || s.ev.Answer.EffectExists
 }
 
+// answerNamesRecord tells whether the answer speaks of a record that exists: an
+// effect, or what the target calls a duplicate.
+func (s *step) answerNamesRecord() bool {
+	return s.answerAnyEffect() || s.ev.Answer.Outcome == OutcomeExists
+}
+
 func (s *step) answerOtherReference() bool {
-	return s.answerAnyEffect() && s.otherSeen(s.ev.Answer.Reference)
+	return s.answerNamesRecord() && s.otherSeen(s.ev.Answer.Reference)
 }
 
 func (s *step) answerEffectBlocked() bool { return s.answerAnyEffect() && s.blocked() }
@@ -52,16 +58,38 @@ func (s *step) answerConfirms() bool {
 		!s.blocked() && !s.otherSeen(a.Reference)
 }
 
-// knownElsewhere: evidence from elsewhere named the effect while the attempt was
+// elsewhereNamed: evidence from elsewhere named the effect while the attempt was
 // out, and the attempt itself did not name another.
-func (s *step) knownElsewhere() bool {
+func (s *step) elsewhereNamed() bool {
 	known := s.op.Elsewhere
 	return s.op.IsBarred(BarEffectExists) && !s.blocked() && known != nil && !s.otherSeen(known.Reference)
 }
 
+func (s *step) knownElsewhere() bool { return s.elsewhereNamed() && !s.elsewhereTaken() }
+
+// elsewhereTaken: another operation has recorded what that evidence named, and it
+// was not the target's direct word about this one.
+func (s *step) elsewhereTaken() bool {
+	known := s.op.Elsewhere
+	return known != nil && s.taken(known.Reference) && known.LearntFrom != LearntFromResponse &&
+		!(known.LearntFrom == LearntFromPoll && s.ownWork(known.Reference))
+}
+
+func (s *step) knownTaken() bool {
+	return s.elsewhereNamed() && s.elsewhereTaken() && !s.answerNamesRecord()
+}
+
+func (s *step) answerExists() bool { return s.ev.Answer.Outcome == OutcomeExists }
+
+// existsElsewhere: the record that the target says exists is none of ours, since
+// the attempt is clean and nothing of ours is in it.
 func (s *step) existsElsewhere() bool {
-	a := s.ev.Answer
-	return a.Outcome == OutcomeExists && s.op.Clean(a.Attempt) && !a.OwnIdentity
+	return s.answerExists() && s.cleanAnswer() && !s.ev.Answer.OwnIdentity
+}
+
+// existsTaken: another operation has recorded it.
+func (s *step) existsTaken() bool {
+	return s.answerExists() && s.taken(s.ev.Answer.Reference)
 }
 
 func (s *step) answerRefuses() bool {
@@ -122,11 +150,29 @@ func (s *step) record(late bool) {
 	}
 	if s.answerAnyEffect() {
 		a.ProvenBy = ""
+	}
+	if s.answerNamesRecord() {
 		s.see(answer.Reference)
+	}
+	if s.answerSuggests() {
+		s.suggest()
 	}
 	if answer.PauseConnection {
 		s.effects = append(s.effects, Effect{Kind: EffectPauseConnection, Detail: answer.Detail})
 	}
+}
+
+// answerSuggests tells whether the answer speaks for an effect, or for one to come.
+func (s *step) answerSuggests() bool {
+	if s.answerAnyEffect() {
+		return true
+	}
+	switch s.ev.Answer.Outcome {
+	case OutcomeExists, OutcomeAccepted, OutcomeInProgress, OutcomeKeyConflict:
+		return true
+	case OutcomeConfirmed, OutcomeRejected, OutcomeNotApplied, OutcomeNotSent, OutcomeUnknown:
+	}
+	return false
 }
 
 // verdictOf never calls an attempt without effect whose answer asserts one.
@@ -263,28 +309,42 @@ func (s *step) endEffectExists() {
 
 func (s *step) endExistsElsewhere() {
 	s.openReview(ReviewExistsElsewhere, "the target says that a record with this identity exists, though nothing of ours can have made it")
-	if r := s.op.openReview(ReviewExistsElsewhere); s.reviewed && r != nil && s.ev.Answer.Reference != "" {
-		r.Candidates = []Candidate{{Reference: s.ev.Answer.Reference}}
+	if reference := s.ev.Answer.Reference; reference != "" {
+		s.showCandidates(s.op.openReview(ReviewExistsElsewhere), []Candidate{{Reference: reference}})
 	}
 	s.endUncertain()
 }
 
+func (s *step) endExistsTaken() {
+	s.reviewTaken(s.ev.Answer.Reference)
+	s.endUncertain()
+}
+
+func (s *step) endKnownTaken() {
+	s.reviewTaken(s.op.Elsewhere.Reference)
+	s.endUncertain()
+}
+
 func (s *step) endAccepted() {
-	s.accept(s.ev.Answer.Reference)
+	s.accept(s.ev.Answer.Reference, false)
 	s.endUncertain()
 }
 
 // accept notes work that the target took on for later and, where the contract
 // agrees on one, until when it should be done. The first word of it counts; a
-// name that comes later is added.
-func (s *step) accept(reference string) {
-	switch p := s.ev.Policy; {
-	case s.op.Accepted != nil && s.op.Accepted.Reference == "" && reference != "":
-		named := *s.op.Accepted
-		named.Reference = reference
+// name that comes later is added. found tells that the reference is that of a
+// record which a look-up found; where the target itself calls the work the same,
+// that counts.
+func (s *step) accept(reference string, found bool) {
+	switch a, p := s.op.Accepted, s.ev.Policy; {
+	case a != nil && a.Reference == "" && reference != "", a != nil && a.Found && !found && a.Reference == reference:
+		named := *a
+		named.Reference, named.Found = reference, found
 		s.op.Accepted = &named
-	case s.op.Accepted == nil && p != nil && p.PollWithin > 0:
-		s.op.Accepted = &Acceptance{Reference: reference, At: s.now, Until: s.now.Add(p.PollWithin)}
+	case a == nil && p != nil && p.PollWithin > 0:
+		s.op.Accepted = &Acceptance{
+			Reference: reference, Found: found && reference != "", At: s.now, Until: s.now.Add(p.PollWithin),
+		}
 	}
 }
 
@@ -307,6 +367,10 @@ func (s *step) effectElsewhere(reference string, from LearntFrom) {
 	s.bar(BarEffectExists)
 	s.see(reference)
 	if reference == "" || s.op.Elsewhere != nil {
+		return
+	}
+	if s.foundTaken(reference) {
+		s.reviewTaken(reference)
 		return
 	}
 	s.op.Elsewhere = &Result{Reference: reference, LearntFrom: from, At: s.now}
@@ -389,13 +453,16 @@ func (s *step) lateRecord() {
 // knows it, is what the doubt is about from then on.
 func (s *step) lateStays() {
 	s.record(true)
+	if s.existsTaken() {
+		s.reviewTaken(s.ev.Answer.Reference)
+	}
 	if s.op.State != Uncertain {
 		return
 	}
 	if !s.effectBarred() {
 		switch s.ev.Answer.Outcome {
 		case OutcomeAccepted:
-			s.accept(s.ev.Answer.Reference)
+			s.accept(s.ev.Answer.Reference, false)
 			s.doubtAnew(DoubtAccepted)
 		case OutcomeExists:
 			s.doubtAnew(DoubtExists)
@@ -480,11 +547,13 @@ func (s *step) lateSettlesWithdrawn() bool {
 
 func (s *step) lateCanceled() {
 	s.record(true)
+	s.refuted("")
 	s.settle("canceled")
 }
 
 func (s *step) latePrepared() {
 	s.record(true)
+	s.refuted("")
 	s.op.MaybeApplied = false
 	s.op.Reconcile = Budget{}
 	s.closeReviews("no effect", "")

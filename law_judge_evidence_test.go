@@ -15,17 +15,24 @@ type claim struct {
 	differs   bool
 	several   bool
 	conflict  bool // the identity was used with another request
+	record    bool // a record exists, or is being made, that may be the effect
+	likely    bool // an effect is likely, or to come
+	taken     bool // the reference was found, and is another operation's result
 	from      LearntFrom
 	attempt   string // that it speaks of
 }
 
+// namesOther: it names another reference than evidence did before.
+func (c claim) namesOther(op *Operation) bool {
+	return c.reference != "" && slices.ContainsFunc(op.SeenReferences, func(r string) bool { return r != c.reference })
+}
+
 // against are the bars that the claim calls for by disagreeing.
 func (c claim) against(op *Operation) (b bars) {
-	other := c.reference != "" && slices.ContainsFunc(op.SeenReferences, func(r string) bool { return r != c.reference })
 	if c.effect && c.differs {
 		b |= differs
 	}
-	if c.effect && (c.several || other) {
+	if c.effect && (c.several || c.namesOther(op)) {
 		b |= multiple
 	}
 	if c.conflict {
@@ -35,7 +42,7 @@ func (c claim) against(op *Operation) (b bars) {
 }
 
 func (c claim) agrees(op *Operation) bool {
-	return c.confirms && c.reference != "" && c.against(op) == 0 && barsOf(op.Barred)&blocking == 0
+	return c.confirms && c.reference != "" && !c.taken && c.against(op) == 0 && barsOf(op.Barred)&blocking == 0
 }
 
 // reviewFor names the review for bars that disagreeing evidence sets: where one
@@ -58,7 +65,7 @@ func judgeClaim(op *Operation, c claim) (r ruling, ok bool) {
 	against := c.against(op)
 	switch {
 	case isOver(op.State):
-		return judgeClaimAfter(op, c), c.effect
+		return judgeClaimAfter(op, c), c.effect || c.likely
 	case op.State == Prepared && c.effect:
 		return judgeClaimBefore(op, c), true
 	case against != 0: // attempting and uncertain, and a conflict on prepared
@@ -70,9 +77,16 @@ func judgeClaim(op *Operation, c claim) (r ruling, ok bool) {
 	case op.State == Attempting:
 		r = same(op)
 		r.bars |= exists
+		if c.taken && op.Elsewhere == nil {
+			r.review = ReviewExistsElsewhere
+		}
 		return r, true
 	case c.agrees(op):
 		return confirmedAs(op, c.reference, c.from), true
+	case c.taken && barsOf(op.Barred)&blocking == 0: // a person says whose it is
+		r = doubtful(op, 0)
+		r.review = ReviewExistsElsewhere
+		return r, true
 	}
 	return doubtful(op, exists), true
 }
@@ -85,6 +99,9 @@ func judgeClaimBefore(op *Operation, c claim) ruling {
 	} else {
 		r = doubtful(op, exists|c.against(op))
 		r.review = reviewFor(c.against(op))
+		if r.review == "" && c.taken {
+			r.review = ReviewExistsElsewhere
+		}
 	}
 	if op.AbsenceRecorded {
 		r.contradicted, r.review = true, ReviewContradicted
@@ -97,17 +114,17 @@ func judgeClaimAfter(op *Operation, c claim) ruling {
 	r := same(op)
 	r.due, r.lease = free, free
 	disagrees := op.State != Confirmed || c.several
-	if op.State == Confirmed && c.reference != "" {
-		known := false
-		for result := op.Result; result != nil; result = result.Earlier {
-			known = known || result.Reference == c.reference
-		}
-		disagrees = disagrees || !known
+	known := c.reference == ""
+	for result := op.Result; result != nil; result = result.Earlier {
+		known = known || result.Reference == c.reference
+	}
+	if op.State == Confirmed && !known {
+		disagrees = true
 	}
 	if a := attemptOf(op, c.attempt); op.State == Confirmed && c.reference == "" && a != nil && a.ProvenBy == ProvenByOperator {
 		disagrees = true
 	}
-	if c.effect && disagrees {
+	if c.effect && disagrees || c.likely && (op.State != Confirmed || c.record && !known) {
 		r.contradicted = true
 		if !op.Contradicted {
 			r.review = ReviewContradicted
@@ -127,6 +144,15 @@ func judgeAnswer(op *Operation, ev *Event, now time.Time) ruling {
 		reference: answer.Reference, differs: len(answer.Differs) > 0,
 		conflict: answer.Outcome == OutcomeKeyConflict, from: LearntFromResponse, attempt: answer.Attempt,
 	}
+	// What the target says of existing records, of its work and of our identity is
+	// no effect yet, and speaks for one all the same, unless the record is somebody
+	// else's (M11b).
+	saysExists := answer.Outcome == OutcomeExists
+	somebodyElses := saysExists && cleanBut(op, answer.Attempt) && !answer.OwnIdentity
+	if !c.effect && !somebodyElses {
+		c.record = saysExists
+		c.likely = slices.Contains([]Outcome{OutcomeExists, OutcomeAccepted, OutcomeInProgress, OutcomeKeyConflict}, answer.Outcome)
+	}
 	noEffect := !c.effect && slices.Contains([]Outcome{OutcomeRejected, OutcomeNotApplied, OutcomeNotSent}, answer.Outcome)
 	// The operation as it is once this attempt's verdict is known.
 	after := *op
@@ -142,6 +168,21 @@ func judgeAnswer(op *Operation, ev *Event, now time.Time) ruling {
 	}
 	if !a.Open && a.EndedAt == nil {
 		return judgeOwnAnswer(&after, ev, c, noEffect, now)
+	}
+	if doubtIsOpen := op.State == Attempting || op.State == Uncertain; doubtIsOpen && saysExists && !c.effect {
+		if c.namesOther(op) {
+			r := doubtful(&after, multiple)
+			r.review = ReviewMultipleEffects
+			return r
+		}
+		if _, taken := ev.Recorded[answer.Reference]; taken {
+			r := same(&after)
+			r.review = ReviewExistsElsewhere
+			if op.State == Uncertain {
+				r.due = free
+			}
+			return r
+		}
 	}
 	r, ok := judgeClaim(&after, c)
 	if c.effect {
@@ -183,17 +224,30 @@ func judgeOwnAnswer(op *Operation, ev *Event, c claim, noEffect bool, now time.T
 	wait := max(ev.Policy.RetryBackoff.Wait(op.Retry.Spent-1, ev.Chance), answer.RetryAfter)
 	unsure := doubtful(op, 0)
 	unsure.maybe = !cleanBut(op, "")
+	saysExists := answer.Outcome == OutcomeExists
+	taken := func(reference string) bool {
+		_, recorded := ev.Recorded[reference]
+		return recorded
+	}
 	switch against := c.against(op); {
 	case against != 0:
 		unsure.bars |= against
 		unsure.review = reviewFor(against)
 		return unsure
+	case saysExists && c.namesOther(op):
+		unsure.bars |= multiple
+		unsure.review = ReviewMultipleEffects
+		return unsure
 	case c.agrees(op):
 		return confirmedAs(op, c.reference, LearntFromResponse)
-	case barred&exists != 0 && barred&blocking == 0 && op.Elsewhere != nil:
+	case barred&exists != 0 && barred&blocking == 0 && op.Elsewhere != nil && !taken(op.Elsewhere.Reference):
 		return confirmedAs(op, op.Elsewhere.Reference, op.Elsewhere.LearntFrom)
 	case c.effect:
 		unsure.bars |= exists
+		return unsure
+	case barred&exists != 0 && barred&blocking == 0 && op.Elsewhere != nil && !saysExists,
+		saysExists && taken(answer.Reference):
+		unsure.review = ReviewExistsElsewhere
 		return unsure
 	case answer.Outcome == OutcomeExists && clean && !answer.OwnIdentity:
 		unsure.review = ReviewExistsElsewhere
@@ -224,6 +278,17 @@ func judgeLookup(op *Operation, ev *Event, now time.Time) ruling {
 		effect: l.Result == LookupSeveral || l.Result == LookupFound && !older && !l.FinallyFailed,
 	}
 	c.confirms = c.effect && !c.several
+	// A poll of what the target itself called so is its direct word (M18).
+	_, recorded := ev.Recorded[l.Reference]
+	own := l.Polled && op.Accepted != nil && op.Accepted.Reference == l.Reference && !op.Accepted.Found
+	found := l.Result == LookupFound && !older
+	c.taken = found && recorded && !own
+	if pending && isOver(op.State) {
+		c.likely, c.record = true, true
+	}
+	if l.Result == LookupCandidates && isOver(op.State) {
+		c.likely = !slices.ContainsFunc(op.Reviews, func(r Review) bool { return len(r.Candidates) > 0 })
+	}
 	switch {
 	case adopt:
 		c.from = LearntFromAdopted
@@ -241,11 +306,15 @@ func judgeLookup(op *Operation, ev *Event, now time.Time) ruling {
 	barred := barsOf(op.Barred)
 	proven := holds(op, l.Token) && l.Result == LookupAbsent && ev.Policy.AbsenceProves && op.Accepted == nil && unfinished(op) == 0 &&
 		!l.Began.Before(proofFrom(op, ev.Policy))
+	moves := proven && (barred.only(restored) || barred.only(leaving|restored) && barred&leaving != 0)
 	switch {
 	case l.Result == LookupFound && older:
 		r.review = ReviewPredates
-	case l.Result == LookupFound && l.FinallyFailed && unfinished(op) == 0 && barred&(exists|multiple) == 0:
+	case c.taken:
+		r.review = ReviewExistsElsewhere
+	case found && l.FinallyFailed && unfinished(op) == 0 && barred&(exists|multiple) == 0 && !c.namesOther(op):
 		return rejectedFor(op, "failed_at_target")
+	case moves && hasCandidate(op): // M14: a person has it
 	case proven && barred.only(leaving|restored) && barred&leaving != 0:
 		r = over(op, Canceled)
 		r.bars &^= restored
@@ -271,12 +340,55 @@ func judgeObserved(op *Operation, ev *Event) ruling {
 	if o.ByHand {
 		c.from = LearntFromOperator
 	}
+	_, recorded := ev.Recorded[o.Reference]
+	c.taken = c.effect && recorded
 	r, ok := judgeClaim(op, c)
 	if !ok && op.State == Uncertain && o.FinallyFailed && !o.ByHand && unfinished(op) == 0 &&
-		barsOf(op.Barred)&(exists|multiple) == 0 {
+		barsOf(op.Barred)&(exists|multiple) == 0 && !c.namesOther(op) && !recorded {
 		return rejectedFor(op, "failed_at_target")
 	}
 	return r
+}
+
+// hasCandidate: an open review has, or speaks of, a record that may be the effect.
+func hasCandidate(op *Operation) bool {
+	return slices.ContainsFunc(op.Reviews, func(r Review) bool {
+		return r.Status == ReviewOpen &&
+			(len(r.Candidates) > 0 || r.Reason == ReviewEvidence || r.Reason == ReviewPredates || r.Reason == ReviewExistsElsewhere)
+	})
+}
+
+// speaks tells whether evidence on record speaks for an effect, or for one to come.
+func speaks(op *Operation) bool {
+	return len(op.SeenReferences) > 0 || op.Contradicted || hasCandidate(op) || barsOf(op.Barred)&(exists|blocking) != 0 ||
+		op.Doubt != nil && slices.Contains([]DoubtReason{DoubtExists, DoubtAccepted, DoubtInProgress}, op.Doubt.Reason) ||
+		slices.ContainsFunc(op.Attempts, func(a Attempt) bool { return a.Verdict == VerdictInProgress && !harmless(&a) })
+}
+
+// newKeySafe is section 4's "may I start this business action again under another
+// key?", for what an event made of an operation.
+func newKeySafe(op *Operation, ev *Event, r *ruling, open int) bool {
+	if r.state != Rejected && r.state != Canceled || r.contradicted || open > 0 || r.bars&(exists|blocking) != 0 {
+		return false
+	}
+	named := func(but string) bool {
+		return slices.ContainsFunc(op.SeenReferences, func(reference string) bool { return reference != but })
+	}
+	switch {
+	case isOver(op.State): // whose record it ever is, the target has one
+		return !speaks(op) && (ev.Answer == nil || ev.Answer.Outcome != OutcomeExists)
+	case ev.Kind == EventResolved && ev.Resolution.Outcome == ResolveNotApplied:
+		return true // a person has dismissed what was seen
+	case ev.Kind == EventLookedUp && ev.Lookup.Result == LookupAbsent:
+		return !named("")
+	case ev.Kind == EventLookedUp:
+		return !named(ev.Lookup.Reference) && !hasCandidate(op)
+	case ev.Kind == EventObserved:
+		return !named(ev.Observation.Reference) && !hasCandidate(op)
+	case ev.Kind == EventAnswered && op.State == Uncertain:
+		return !named("") // the last attempt in doubt had no effect
+	}
+	return !speaks(op)
 }
 
 // judgeClosed is M12a.

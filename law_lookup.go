@@ -70,11 +70,28 @@ func (s *step) foundCandidates() bool {
 		return false
 	}
 	r := s.op.openReview(ReviewEvidence)
-	return r == nil || !slices.EqualFunc(r.Candidates, s.ev.Lookup.Candidates, sameCandidate)
+	return r == nil || !slices.EqualFunc(r.Candidates, s.marked(s.ev.Lookup.Candidates), sameCandidate)
 }
 
 func sameCandidate(a, b Candidate) bool {
-	return a.Reference == b.Reference && slices.Equal(a.Fields, b.Fields)
+	return sameRecord(a, b) && a.RecordedBy == b.RecordedBy
+}
+
+// foundTaken tells whether a reference that the event's evidence found is another
+// operation's result; the target's own word about this operation's attempt or work
+// is no find (M18).
+func (s *step) foundTaken(reference string) bool {
+	if s.ev.Answer != nil || s.ev.Lookup != nil && s.ev.Lookup.Polled && s.ownWork(reference) {
+		return false
+	}
+	return s.taken(reference)
+}
+
+// foundTakenAny: a record that exists, or that has failed, and that is another
+// operation's as far as this ledger knows.
+func (s *step) foundTakenAny() bool {
+	l := s.ev.Lookup
+	return l.Result == LookupFound && !s.foundPredates() && s.foundTaken(l.Reference)
 }
 
 func (s *step) foundDiffers() bool { return s.foundOurs() && len(s.ev.Lookup.Differs) > 0 }
@@ -87,7 +104,9 @@ func (s *step) foundFailedAny() bool {
 	return s.ev.Lookup.Result == LookupFound && s.ev.Lookup.FinallyFailed
 }
 
-func (s *step) foundFailed() bool { return s.foundFailedAny() && s.mayFail() }
+func (s *step) foundFailed() bool {
+	return s.foundFailedAny() && s.mayFail() && !s.otherSeen(s.ev.Lookup.Reference)
+}
 
 // mayFail: a final failure settles the operation only while no attempt is open
 // and no effect is known.
@@ -99,7 +118,8 @@ func (s *step) foundBlocked() bool { return s.foundOurs() && s.blocked() }
 
 func (s *step) foundAgrees() bool {
 	l := s.ev.Lookup
-	return s.foundOurs() && l.Reference != "" && len(l.Differs) == 0 && !s.blocked() && !s.otherSeen(l.Reference)
+	return s.foundOurs() && l.Reference != "" && len(l.Differs) == 0 && !s.blocked() && !s.otherSeen(l.Reference) &&
+		!s.foundTaken(l.Reference)
 }
 
 func (s *step) staleLookup() bool { return !s.holder(s.ev.Lookup.Token) }
@@ -123,6 +143,12 @@ func (s *step) absentSpentReject() bool { return s.absentSpent() && s.rejectsWhe
 func (s *step) absentWithdrawn() bool {
 	return s.absentAuthoritative() && s.op.IsBarred(BarWithdrawn, BarPastDeadline) &&
 		s.barredOnly(BarWithdrawn, BarPastDeadline, BarRestored)
+}
+
+// absentUnrefuted: nothing was found where it should be, and a person has a record
+// that may be the effect all the same (M14).
+func (s *step) absentUnrefuted() bool {
+	return (s.absentProven() || s.absentWithdrawn()) && s.op.unrefuted()
 }
 
 func (s *step) absentBarred() bool { return s.absentAuthoritative() && s.op.IsBarred() }
@@ -154,6 +180,9 @@ func (s *step) foundBar() {
 	s.tellLookup()
 	l := s.ev.Lookup
 	s.effectOnPrepared(l.Reference, l.Differs, l.Result == LookupSeveral)
+	if s.foundTaken(l.Reference) {
+		s.reviewTaken(l.Reference)
+	}
 }
 
 // afterLookup counts the look-up and plans the next step; word from somebody
@@ -173,7 +202,15 @@ func (s *step) afterLookup() {
 func (s *step) lookedUpAgain() { s.afterLookup() }
 
 func (s *step) foundReviewPredates() {
+	s.suggest()
 	s.openReview(ReviewPredates, "the record found at the target is older than this operation")
+	s.showFound(ReviewPredates)
+	s.afterLookup()
+}
+
+// foundReviewTaken: the record is another operation's, as far as this ledger knows.
+func (s *step) foundReviewTaken() {
+	s.reviewTaken(s.ev.Lookup.Reference)
 	s.afterLookup()
 }
 
@@ -190,14 +227,17 @@ func (s *step) absentElsewhere() {
 
 func (s *step) reviewElsewhere(detail string) {
 	s.openReview(ReviewExistsElsewhere, detail)
-	s.showCandidates(ReviewExistsElsewhere)
+	s.showFound(ReviewExistsElsewhere)
 }
 
-// showCandidates puts what a person may pick from into the open review.
-func (s *step) showCandidates(reason ReviewReason) {
-	if r := s.op.openReview(reason); r != nil && s.reviewed {
-		r.Candidates = s.ev.Lookup.Candidates
-	}
+// showFound shows what the look-up found in the open review for the reason.
+func (s *step) showFound(reason ReviewReason) {
+	s.showCandidates(s.op.openReview(reason), s.ev.Lookup.Candidates)
+}
+
+func (s *step) absentLeft() {
+	s.afterLookup()
+	s.detail = joined(s.detail, "an open review has a record that may be the effect, so that a person decides")
 }
 
 // absentExists: sending again would be answered as before.
@@ -206,7 +246,8 @@ func (s *step) absentExists() bool {
 }
 
 func (s *step) foundStillPending() {
-	s.accept(s.ev.Lookup.Reference)
+	s.suggest()
+	s.accept(s.ev.Lookup.Reference, true)
 	s.doubtAnew(DoubtAccepted)
 	s.afterLookup()
 }
@@ -225,9 +266,10 @@ func (s *step) pendingBar() {
 
 // foundReviewCandidates shows a person what evidence alone speaks for (M14).
 func (s *step) foundReviewCandidates() {
+	s.suggest()
 	s.openReview(ReviewEvidence, s.ev.Lookup.Detail)
 	r := s.op.openReview(ReviewEvidence)
-	r.Detail, r.Candidates = s.ev.Lookup.Detail, s.ev.Lookup.Candidates
+	r.Detail, r.Candidates = s.ev.Lookup.Detail, s.marked(s.ev.Lookup.Candidates)
 	s.afterLookup()
 }
 
@@ -238,7 +280,7 @@ func (s *step) foundBarDiffers() {
 
 func (s *step) foundBarSeveral() {
 	s.barMultiple(s.ev.Lookup.Reference)
-	s.showCandidates(ReviewMultipleEffects)
+	s.showFound(ReviewMultipleEffects)
 	s.foundDoubt(DoubtMultipleEffects)
 }
 
@@ -273,7 +315,16 @@ func (s *step) foundEvidence() {
 
 func (s *step) foundRejected() {
 	s.tellLookup()
+	s.finallyFailed(s.ev.Lookup.Reference)
 	s.reject(finallyFailedRejectionCode, s.ev.Lookup.Detail)
+}
+
+// finallyFailed: of what spoke for an effect, the target says that it came to
+// nothing; not of the records that a person still has to look at.
+func (s *step) finallyFailed(reference string) {
+	if !s.op.unrefuted() {
+		s.refuted(reference)
+	}
 }
 
 // proveAbsence marks every attempt that was in doubt as without effect.
@@ -283,6 +334,11 @@ func (s *step) proveAbsence(by ProvenBy) {
 			a.ProvenBy = by
 		}
 	}
+	if by == ProvenByOperator {
+		// What was seen so far is dismissed with the decision; seen again, it is news.
+		s.op.SeenReferences = nil
+	}
+	s.refuted("")
 	s.op.MaybeApplied = false
 	s.op.AbsenceRecorded = true
 	s.op.Reconcile = Budget{}
@@ -337,7 +393,12 @@ func (s *step) observedOther() bool {
 
 func (s *step) observedAgrees() bool {
 	o := s.ev.Observation
-	return s.observedEffect() && o.Reference != "" && len(o.Differs) == 0 && !s.blocked() && !s.otherSeen(o.Reference)
+	return s.observedEffect() && o.Reference != "" && len(o.Differs) == 0 && !s.blocked() && !s.otherSeen(o.Reference) &&
+		!s.observedTaken()
+}
+
+func (s *step) observedTaken() bool {
+	return s.observedEffect() && s.foundTaken(s.ev.Observation.Reference)
 }
 
 func (s *step) observedBlocked() bool { return s.observedEffect() && s.blocked() }
@@ -346,7 +407,8 @@ func (s *step) observedBlocked() bool { return s.observedEffect() && s.blocked()
 // hand moves nothing.
 func (s *step) observedFailed() bool {
 	o := s.ev.Observation
-	return o.FinallyFailed && !o.ByHand && !s.observedEffect() && s.mayFail()
+	return o.FinallyFailed && !o.ByHand && !s.observedEffect() && s.mayFail() && !s.otherSeen(o.Reference) &&
+		!s.foundTaken(o.Reference)
 }
 
 func (s *step) observedFrom() LearntFrom {
@@ -372,6 +434,16 @@ func (s *step) observedBar() {
 
 func (s *step) observedOnPrepared() {
 	s.effectOnPrepared(s.ev.Observation.Reference, s.ev.Observation.Differs, false)
+	if s.observedTaken() {
+		s.reviewTaken(s.ev.Observation.Reference)
+	}
+}
+
+// observedReviewTaken: the effect is another operation's, as far as this ledger
+// knows.
+func (s *step) observedReviewTaken() {
+	s.reviewTaken(s.ev.Observation.Reference)
+	s.replanKeepingDoubt()
 }
 
 func (s *step) observedBarStays() {
@@ -398,6 +470,7 @@ func (s *step) observedDoubt(reason DoubtReason) {
 }
 
 func (s *step) observedRejected() {
+	s.finallyFailed(s.ev.Observation.Reference)
 	s.reject(finallyFailedRejectionCode, "the target states that the operation finally failed")
 }
 

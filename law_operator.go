@@ -200,8 +200,6 @@ func (s *step) resolvePrepared() {
 	s.decide("not applied")
 	s.proveAbsence(ProvenByOperator)
 	s.op.Barred, s.op.Doubt, s.op.Lease = nil, nil, nil
-	// What was seen so far is dismissed with the decision; seen again, it is news.
-	s.op.SeenReferences = nil
 	s.op.Retry = Budget{}
 	s.closeReviews("not_applied", "")
 	s.dueNow()
@@ -211,6 +209,7 @@ func (s *step) resolvePrepared() {
 
 // contradict opens the review of a settled operation's contradiction (M20).
 func (s *step) contradict(detail string) {
+	s.suggest()
 	s.op.Contradicted = true
 	s.detail = detail
 	s.openReview(ReviewContradicted, detail)
@@ -237,12 +236,49 @@ func (s *step) disagrees(reference, attempt string) bool {
 	return a != nil && a.ProvenBy == ProvenByOperator
 }
 
+// answerDisagrees: an effect, or, where none was to be, one that is likely or still
+// to come. A record that is somebody else's is none.
 func (s *step) answerDisagrees() bool {
-	return s.answerAnyEffect() && s.disagrees(s.ev.Answer.Reference, s.ev.Answer.Attempt)
+	a := s.ev.Answer
+	switch {
+	case s.answerAnyEffect():
+		return s.disagrees(a.Reference, a.Attempt)
+	case !s.answerSuggests() || s.existsElsewhere():
+		return false
+	case s.op.State != Confirmed:
+		return true
+	}
+	return s.answerExists() && a.Reference != "" && s.disagrees(a.Reference, "")
 }
 
 func (s *step) lookupDisagrees() bool {
-	return s.ev.Lookup.Result == LookupSeveral || s.foundOurs() && s.disagrees(s.ev.Lookup.Reference, "")
+	l := s.ev.Lookup
+	switch l.Result {
+	case LookupSeveral:
+		return true
+	case LookupFound:
+		return s.foundOurs() && s.disagrees(l.Reference, "")
+	case LookupPending: // an effect to come
+		return s.op.State != Confirmed || l.Reference != "" && s.disagrees(l.Reference, "")
+	case LookupCandidates:
+		return s.op.State != Confirmed && s.unseenCandidates()
+	case LookupAbsent, LookupInconclusive:
+	}
+	return false
+}
+
+// unseenCandidates tells whether a candidate was found that no review has shown, so
+// that nobody has decided about it.
+func (s *step) unseenCandidates() bool {
+	return slices.ContainsFunc(s.ev.Lookup.Candidates, func(found Candidate) bool {
+		return !slices.ContainsFunc(s.op.Reviews, func(r Review) bool {
+			return slices.ContainsFunc(r.Candidates, func(shown Candidate) bool { return sameRecord(shown, found) })
+		})
+	})
+}
+
+func sameRecord(a, b Candidate) bool {
+	return a.Reference == b.Reference && slices.Equal(a.Fields, b.Fields)
 }
 
 func (s *step) observationDisagrees() bool {
@@ -257,6 +293,7 @@ func (s *step) lateContradicts() {
 func (s *step) lookupContradicts() {
 	s.see(s.ev.Lookup.Reference)
 	s.contradict(contradiction(s.ev.Lookup.Reference))
+	s.showFound(ReviewContradicted)
 }
 
 func (s *step) observationContradicts() {

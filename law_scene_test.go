@@ -49,6 +49,9 @@ type profile struct {
 	unscheduled  bool // nothing is due: a person has it
 	doubt        DoubtReason
 	awaited      time.Duration // until when, from dawn, the target has to finish what it accepted
+	named        string        // what it calls that work
+	foundName    bool          // a look-up found the name
+	shown        bool          // a review shows a record that may be the effect
 }
 
 func (s *scene) policy() *Policy {
@@ -139,6 +142,10 @@ func (s *scene) build() Operation {
 	if s.contradicted {
 		op.Reviews = append(op.Reviews, review("rev_contradicted", ReviewContradicted))
 	}
+	if s.shown {
+		op.Reviews = append(op.Reviews, review("rev_evidence", ReviewEvidence))
+		op.Reviews[len(op.Reviews)-1].Candidates = []Candidate{{Reference: "BILL-7"}}
+	}
 	switch s.deadline {
 	case "ahead":
 		op.StartDeadline = at(8 * time.Hour)
@@ -153,6 +160,7 @@ func (s *scene) build() Operation {
 	} else {
 		s.open(&op)
 	}
+	op.EffectSuggested = speaks(&op)
 	return op
 }
 
@@ -185,7 +193,7 @@ func (s *scene) open(op *Operation) {
 			op.Doubt.Reason = s.doubt
 		}
 		if s.doubt == DoubtAccepted && s.awaited != 0 {
-			op.Accepted = &Acceptance{At: *at(time.Hour), Until: *at(s.awaited)}
+			op.Accepted = &Acceptance{Reference: s.named, Found: s.foundName, At: *at(time.Hour), Until: *at(s.awaited)}
 		}
 	default: // a prepared operation carries nothing more
 	}
@@ -256,6 +264,9 @@ func profiles(state State) []profile {
 			profile{doubt: DoubtExists, lease: "live"}, profile{doubt: DoubtExists, lease: "live", spent: "count", absence: true},
 			profile{doubt: DoubtAccepted, awaited: 8 * time.Hour, lease: "live"}, profile{doubt: DoubtAccepted, awaited: 5 * time.Hour, inconclusive: true},
 			profile{lease: "live", noReplay: true, lookedUp: true}, profile{lease: "live", noReplay: true, lookedUp: true, contradicted: true},
+			profile{doubt: DoubtAccepted, awaited: 8 * time.Hour, lease: "live", named: ourRef},
+			profile{doubt: DoubtAccepted, awaited: 8 * time.Hour, lease: "live", named: ourRef, foundName: true},
+			profile{lease: "live", shown: true}, profile{lease: "live", shown: true, spent: "count"},
 		)
 	}
 	// No operation is prepared once an effect contradicted its absence.

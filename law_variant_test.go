@@ -1,6 +1,9 @@
 package onefold
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Every event, with every variant of its payload that a row may tell apart.
 
@@ -19,6 +22,11 @@ func variants(s *scene, op *Operation, yield func(Event)) {
 			fill(&ev)
 		}
 		yield(ev)
+		// Once more, where another operation has recorded what it names (M18).
+		if slices.Contains(ev.References(op), ourRef) {
+			ev.Recorded = map[string]string{ourRef: "op_another"}
+			yield(ev)
+		}
 	}
 	leaseVariants(op, give)
 	answerVariants(op, give)
@@ -78,6 +86,9 @@ var answers = func() (list []Answer) {
 			)
 		case OutcomeExists:
 			list = append(list, Answer{Outcome: o, OwnIdentity: true})
+			for _, ref := range []string{ourRef, otherRef} {
+				list = append(list, Answer{Outcome: o, Reference: ref}, Answer{Outcome: o, Reference: ref, OwnIdentity: true})
+			}
 		default: // the bare outcome says all
 		}
 	}
@@ -117,6 +128,10 @@ var lookups = func() (list []LookupOutcome) {
 	list = append(
 		list, LookupOutcome{Result: LookupPending}, LookupOutcome{Result: LookupPending, Reference: ourRef},
 		LookupOutcome{Result: LookupCandidates, Detail: "one", Candidates: []Candidate{{Reference: otherRef}}},
+	)
+	list = append(
+		list, LookupOutcome{Result: LookupFound, Reference: ourRef, Polled: true},
+		LookupOutcome{Result: LookupFound, Reference: ourRef, Polled: true, FinallyFailed: true},
 	)
 	for _, l := range []LookupOutcome{
 		{Result: LookupFound, Reference: ourRef},

@@ -251,6 +251,11 @@ type Standing struct {
 	// SeenReferences are the target references that evidence has asserted so
 	// far, without repeats.
 	SeenReferences []string `json:"seen_references,omitempty"`
+	// EffectSuggested tells that evidence spoke for an effect, be it certain, likely
+	// or still to come, and that nothing has refuted it since: proven absence, the
+	// target's word that it finally failed, or a person's "not applied". What a
+	// person rejects in spite of it is not safe to start again (NewKeySafe).
+	EffectSuggested bool `json:"effect_suggested,omitempty"`
 	// Elsewhere is the effect that agreeing evidence from elsewhere named while
 	// an attempt was out: the result, unless the attempt's own answer speaks
 	// against it.
@@ -274,12 +279,18 @@ type Acceptance struct {
 	// Reference is the target's own name for the work, empty where it gave none.
 	Reference string    `json:"reference,omitempty"`
 	At        time.Time `json:"at"`
+	// Found tells that the reference is that of a record which a look-up found, and
+	// not what the target called the work when it accepted it: what comes of such a
+	// record is no direct answer to this operation (M18).
+	Found bool `json:"found,omitempty"`
 	// Until is the end of the agreed time. Until then the wait is no incident.
 	Until time.Time `json:"until"`
 	// Over is set when the agreed time had passed without a result: from then on
 	// the operation counts as unresolved (M16a). It is set by the step that finds
 	// it out, see EventAgreedTimeOver.
 	Over bool `json:"over,omitempty"`
+	// Polls is what asking for progress came to; nil before the first answer.
+	Polls *Polls `json:"polls,omitempty"`
 }
 
 // Budget counts what was spent since the budget started. Paused time of the
@@ -326,10 +337,11 @@ func (s *Standing) IsBarred(bars ...Bar) bool {
 func (s *Standing) Settled() bool { return s.State.Terminal() }
 
 // NewKeySafe answers "may I start this business action again under another
-// key?": only if nothing was done, nothing contradicts that, and every attempt
-// is closed.
+// key?": only if nothing was done, nothing contradicts that, every attempt is
+// closed, and no evidence speaks for an effect, whatever a person decided in
+// spite of it.
 func (s *Standing) NewKeySafe() bool {
-	if s.State != Rejected && s.State != Canceled || s.Contradicted {
+	if s.State != Rejected && s.State != Canceled || s.Contradicted || s.effectMayExist() {
 		return false
 	}
 	for i := range s.Attempts {
@@ -338,6 +350,12 @@ func (s *Standing) NewKeySafe() bool {
 		}
 	}
 	return true
+}
+
+// effectMayExist tells whether evidence on record speaks for an effect. A bar that
+// does is not lifted by a decision to reject (M11c).
+func (s *Standing) effectMayExist() bool {
+	return s.EffectSuggested || s.IsBarred(BarEffectExists, BarDiffers, BarMultipleEffects, BarKeyConflict)
 }
 
 // KeyExpiresAt is when the caller key stops being honoured: nil until the

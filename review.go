@@ -66,6 +66,9 @@ type Candidate struct {
 	// cannot be picked.
 	Reference string           `json:"reference"`
 	Fields    []CandidateField `json:"fields,omitempty"`
+	// RecordedBy is another operation of the same workspace, connection and
+	// capability that has recorded this reference as its result (M18).
+	RecordedBy string `json:"recorded_by,omitempty"`
 }
 
 // CandidateField is what a record shows at a JSON Pointer, as JSON text.

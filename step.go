@@ -2,6 +2,7 @@ package onefold
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,8 +20,13 @@ type step struct {
 	doubted DoubtReason
 	// reviewed tells that this step opened a review; it is the last one.
 	reviewed bool
-	// incident tells that in this step a wait stopped being as agreed.
-	incident bool
+	// incident tells that in this step a wait stopped being as agreed, news that it
+	// changed a fact although its row changes none.
+	incident, news bool
+	// unkept tells that the step repeats what is on record, so that it leaves neither
+	// line nor evidence; repeated says how often that was told.
+	unkept   bool
+	repeated string
 }
 
 // whole tells whether the event has the payload that its kind needs.
@@ -82,19 +88,21 @@ func (s *step) settle(decision string) {
 func (s *step) finish() {
 	// A review that opens is a change of fact, whatever row it opens in: decisions
 	// are made against a version. So is an agreed time that is over.
-	if !s.rule.Quiet || s.reviewed || s.incident {
+	if !s.uneventful() {
 		s.op.Version++
 		s.op.UpdatedAt = s.now
 	}
-	if e := s.ev.Evidence; e != nil {
+	s.notePoll()
+	if e := s.ev.Evidence; e != nil && !s.unkept {
 		e := *e
 		e.Operation, e.SeenAt = s.op.ID, s.now
+		e.Detail = joined(e.Detail, s.sharedWords(), s.repeated)
 		if e.RecordedBy == (Actor{}) {
 			e.RecordedBy = s.ev.Actor
 		}
 		s.effects = append(s.effects, Effect{Kind: EffectEvidence, Evidence: &e})
 	}
-	if !s.rule.Silent {
+	if !s.rule.Silent && !s.unkept {
 		s.effects = append(s.effects, Effect{Kind: EffectRecord, Entry: s.entry()})
 	}
 	if l := s.ev.Lookup; l != nil && l.PauseConnection {
@@ -110,6 +118,16 @@ func (s *step) finish() {
 	}
 }
 
+// uneventful tells whether the step changed no fact.
+func (s *step) uneventful() bool {
+	return s.rule.Quiet && !s.reviewed && !s.incident && !s.news
+}
+
+// joined puts what is said about one thing into one line.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
+}
+
 func (s *step) entry() *Entry {
 	e := &Entry{
 		Operation: s.op.ID, At: s.now, Actor: s.ev.Actor, Event: s.ev.Kind, Rule: s.rule.ID,
@@ -118,6 +136,7 @@ func (s *step) entry() *Entry {
 	if e.Detail == "" {
 		e.Detail = s.rule.Does
 	}
+	e.Detail = joined(e.Detail, s.sharedWords(), s.repeated)
 	if s.ev.Evidence != nil {
 		e.Evidence = s.ev.Evidence.ID
 	}
@@ -160,6 +179,11 @@ func (s *step) bar(b Bar) {
 	if s.op.IsBarred(b) {
 		return
 	}
+	switch b {
+	case BarEffectExists, BarDiffers, BarMultipleEffects, BarKeyConflict:
+		s.suggest()
+	case BarWithdrawn, BarPastDeadline, BarRestored:
+	}
 	s.op.Barred = append(s.op.Barred, b)
 	order := Bars()
 	slices.SortFunc(s.op.Barred, func(x, y Bar) int { return slices.Index(order, x) - slices.Index(order, y) })
@@ -183,7 +207,11 @@ func (s *step) doubtAnew(reason DoubtReason) {
 }
 
 func (s *step) see(reference string) {
-	if reference != "" && !slices.Contains(s.op.SeenReferences, reference) {
+	if reference == "" {
+		return
+	}
+	s.suggest()
+	if !slices.Contains(s.op.SeenReferences, reference) {
 		s.op.SeenReferences = append(s.op.SeenReferences, reference)
 	}
 }

@@ -79,7 +79,9 @@ type Committed struct {
 // Operations reads operations and carries steps out.
 type Operations interface {
 	// Step loads the operation, applies the event with the store's time and the
-	// connection's standing, and stores what follows, in one transaction. A
+	// connection's standing, and stores what follows, in one transaction. It fills
+	// Event.Recorded in for the event's References: of several operations that have
+	// recorded one, it names a live one, else the one that was admitted last. A
 	// refusal of the law comes back as it is, with nothing changed.
 	// ifVersion, unless 0, must equal the operation's version (stale_version).
 	// An event whose evidence carries a source and source event id that the

@@ -181,6 +181,7 @@ func compare(op, got *Operation, ev *Event, want *ruling, effects []Effect) (wro
 		check("learnt_from", learnt, want.learnt, learnt == want.learnt)
 	}
 	equal("rejection", rejection, want.rejection)
+	equal("new_key_safe", got.NewKeySafe(), newKeySafe(op, ev, want, unfinished(got)))
 	wrong = append(wrong, compareLease(op, got, want)...)
 	wrong = append(wrong, compareDue(op, got, want)...)
 	wrong = append(wrong, compareReviews(op, got, ev, want)...)
@@ -255,9 +256,14 @@ func compareReviews(op, got *Operation, ev *Event, want *ruling) (wrong []string
 // has nil where there is nothing.
 func facts(op *Operation) []any {
 	o := op.Clone()
+	accepted := Acceptance{}
+	if o.Accepted != nil {
+		accepted = *o.Accepted
+		accepted.Polls = nil // how often it was asked is no fact about the effect
+	}
 	return []any{
 		o.State, o.Barred, o.MaybeApplied, o.Contradicted, o.Holds, o.Reviews, o.Result, o.Rejection,
-		o.KeyReleased, o.Attempts, o.Doubt, o.Accepted,
+		o.KeyReleased, o.Attempts, o.Doubt, accepted, o.EffectSuggested,
 	}
 }
 

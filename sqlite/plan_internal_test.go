@@ -160,7 +160,7 @@ func TestQueriesAndCodeAgree(t *testing.T) {
 			t.Errorf("nobody uses the query %s", name)
 		}
 	}
-	asked := regexp.MustCompile(`"((?:claim|operation|payload|frozen|live|finished|timeline|evidence|review|list|work|runner|connection|stats|document|workspace|token|installation|secret|transaction)\.[a-z_]+)"`)
+	asked := regexp.MustCompile(`"((?:claim|operation|payload|frozen|live|finished|timeline|evidence|review|list|work|runner|connection|stats|document|workspace|token|installation|result|secret|transaction)\.[a-z_]+)"`)
 	for _, m := range asked.FindAllStringSubmatch(code, -1) {
 		if _, known := q[m[1]]; !known {
 			t.Errorf("the code asks for the query %s, which does not exist", m[1])

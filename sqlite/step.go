@@ -13,8 +13,9 @@ import (
 	"github.com/onefold-dev/onefold"
 )
 
-// Step loads an operation, applies an event to it with the store's time and
-// its connection's standing, and stores what follows in one transaction. What
+// Step loads an operation, applies an event to it with the store's time, its
+// connection's standing and what other operations have recorded of the references
+// in it (M18), and stores what follows in one transaction. What
 // the caller sets of ev.Connection.Disabled stays. A refusal of the law comes
 // back as it is and changes nothing. Errors: operation_unknown, stale_version
 // (with Version), onefold.ErrCommitUnknown, store_unavailable.
@@ -65,6 +66,9 @@ func (s *session) apply(id string, ev onefold.Event, ifVersion int64, f *onefold
 	standing := c.standing(now)
 	standing.Disabled = ev.Connection.Disabled
 	ev.Connection = standing
+	if ev.Recorded, err = s.recorded(h, &ev); err != nil {
+		return onefold.Committed{}, err
+	}
 
 	next, effects, err := onefold.Apply(h.op, ev, now)
 	if err != nil {

@@ -138,6 +138,7 @@ func (m *model) step(r *rapid.T, id string) {
 	ev := m.event(r, &op)
 	done, err := m.subject.Store.Step(context.Background(), id, ev, 0)
 	ev.Connection = m.standing(op.Connection)
+	ev.Recorded = m.recorded(&op, &ev)
 	want, effects, wantErr := onefold.Apply(op, ev, m.now())
 	if (err == nil) != (wantErr == nil) || err != nil && onefold.CodeOf(err) != onefold.CodeOf(wantErr) {
 		r.Fatalf("%s: the store says %v, the law %v", ev.Kind, err, wantErr)
@@ -163,6 +164,25 @@ func (m *model) step(r *rapid.T, id string) {
 		case onefold.EffectNotify:
 		}
 	}
+}
+
+// recorded is what a store says of the references that an event names: a live
+// operation that has recorded one, else the latest.
+func (m *model) recorded(op *onefold.Operation, ev *onefold.Event) map[string]string {
+	found := map[string]string{}
+	for _, reference := range ev.References(op) {
+		for _, live := range []bool{true, false} {
+			for _, id := range slices.Backward(m.order) {
+				other := m.ops[id]
+				_, known := found[reference]
+				if !known && id != op.ID && other.Live() == live && other.Connection == op.Connection &&
+					other.Result != nil && other.Result.Reference == reference {
+					found[reference] = id
+				}
+			}
+		}
+	}
+	return found
 }
 
 func (m *model) advance(r *rapid.T) {

@@ -27,6 +27,8 @@ func stepStories() []story {
 		{"a disabled connection begins nothing", disabledStays},
 		{"a contradiction moves a finished operation back", contradiction},
 		{"a caller who has gone changes nothing unseen", callerGone},
+		{"a record that another operation has recorded confirms no second one", recordedOnce},
+		{"what others have recorded is known to the commit", recordedAtOnce},
 	}
 }
 

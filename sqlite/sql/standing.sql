@@ -51,3 +51,37 @@ ON CONFLICT (workspace, state) DO UPDATE SET operations = operations + ?3;
 -- name: live.unresolved
 -- index: live_operation_unresolved
 SELECT count(*) FROM (SELECT 1 FROM live_operation WHERE connection = ?1 AND unresolved = 1 LIMIT ?2);
+
+-- An operation of the same connection and capability, but for one, that has recorded a target's reference as its
+-- result: a live one, else the latest. Of those that share the reference everywhere at most so many are looked at, the
+-- latest first; where that is not enough to tell, the answer is an empty text.
+-- name: result.recorded
+-- index: live_operation_result
+-- index: finished_operation_result
+SELECT id FROM (
+    SELECT o.id AS id
+    FROM (
+        SELECT l.operation AS num FROM live_operation AS l
+        WHERE l.result_reference = ?1
+        ORDER BY l.operation DESC
+        LIMIT ?5
+    ) AS seen CROSS JOIN operation AS o ON o.num = seen.num
+    WHERE o.num <> ?2 AND o.connection = ?3 AND o.capability = ?4
+    LIMIT 1
+)
+UNION ALL
+SELECT id FROM (
+    SELECT o.id AS id
+    FROM (
+        SELECT f.operation AS num FROM finished_operation AS f
+        WHERE f.result_reference = ?1
+        ORDER BY f.operation DESC
+        LIMIT ?5
+    ) AS seen CROSS JOIN operation AS o ON o.num = seen.num
+    WHERE o.num <> ?2 AND o.connection = ?3 AND o.capability = ?4
+    LIMIT 1
+)
+UNION ALL
+SELECT '' WHERE EXISTS (SELECT 1 FROM live_operation AS l WHERE l.result_reference = ?1 LIMIT 1 OFFSET ?5)
+    OR EXISTS (SELECT 1 FROM finished_operation AS f WHERE f.result_reference = ?1 LIMIT 1 OFFSET ?5)
+LIMIT 1;

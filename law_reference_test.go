@@ -1,0 +1,239 @@
+package onefold
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// another is what the store says where another operation has recorded ourRef.
+func another() map[string]string { return map[string]string{ourRef: "op_another"} }
+
+// lookFor leases and looks up, where the store says who has recorded what.
+func (l *tale) lookFor(found LookupOutcome, recorded map[string]string) *tale {
+	l.t.Helper()
+	l.lease()
+	found.Token, found.Began = l.op.Token, l.now
+	return l.do(Event{Kind: EventLookedUp, Lookup: &found, Recorded: recorded})
+}
+
+// told gives the details of the timeline entry and of the evidence of the last step.
+func (l *tale) told() (entry, evidence string) {
+	for _, e := range l.last {
+		switch e.Kind {
+		case EffectRecord:
+			entry = e.Entry.Detail
+		case EffectEvidence:
+			evidence = e.Evidence.Detail
+		default:
+		}
+	}
+	return entry, evidence
+}
+
+// tellsOfAnother checks that timeline and evidence name the other operation.
+func (l *tale) tellsOfAnother() *tale {
+	l.t.Helper()
+	entry, evidence := l.told()
+	for _, text := range []string{entry, evidence} {
+		if !strings.Contains(text, "operation op_another has recorded the same reference") {
+			l.t.Errorf("timeline %q, evidence %q", entry, evidence)
+		}
+	}
+	return l
+}
+
+// TestOneRecordConfirmsOneOperation: what a look-up or an event finds, and another
+// operation has recorded, goes to a person, who sees that operation's id; whatever
+// state the operation is in, and also where it would be adopted.
+//
+// Proves: M11b, M16, M18
+func TestOneRecordConfirmsOneOperation(t *testing.T) {
+	t.Parallel()
+	found := LookupOutcome{Result: LookupFound, Reference: ourRef, Detail: "one record matches", Candidates: []Candidate{{
+		Reference: ourRef, Fields: []CandidateField{{Pointer: "/total", Value: `"10.00"`}},
+	}}}
+	doubtful := func() *tale { return newTale(t).send(Write).answer(1, Answer{Outcome: OutcomeUnknown}) }
+	review := func(l *tale) *Review {
+		t.Helper()
+		l.owned(ReviewExistsElsewhere).tellsOfAnother()
+		r := l.op.openReview(ReviewExistsElsewhere)
+		if !strings.Contains(r.Detail, ourRef) || !strings.Contains(r.Detail, "op_another") ||
+			len(r.Candidates) != 1 || r.Candidates[0].RecordedBy != "op_another" {
+			t.Errorf("the review shows %+v", r)
+		}
+		return r
+	}
+	l := doubtful().lookFor(found, another()).is(Uncertain)
+	if r := review(l); len(r.Candidates[0].Fields) != 1 {
+		t.Errorf("the review does not show the record: %+v", r)
+	}
+	version, reviews := l.op.Version, len(l.op.Reviews)
+	if l.lookFor(found, another()).is(Uncertain); l.op.Version != version || len(l.op.Reviews) != reviews {
+		t.Error("the same find again is news")
+	}
+	// Nobody has recorded it any more: it is what was seen before, and agrees.
+	l.lookFor(found, nil).is(Confirmed)
+
+	event := Event{Kind: EventObserved, Observation: &Observation{Asserts: AssertsEffect, Reference: ourRef}, Recorded: another()}
+	review(doubtful().do(event).is(Uncertain))
+	review(newTale(t).do(event).is(Uncertain, BarEffectExists))
+
+	adopted := found
+	adopted.OwnIdentity, adopted.Predates = true, true
+	l = newTale(t).send(Write).answer(1, Answer{Outcome: OutcomeExists, OwnIdentity: true})
+	l.policy.InDoubt = []RecoveryStep{StepLookup}
+	review(l.lookFor(adopted, another()).is(Uncertain))
+
+	// What has failed is not this operation's failure either.
+	failed := found
+	failed.FinallyFailed = true
+	review(doubtful().lookFor(failed, another()).is(Uncertain))
+
+	// More share it than can be told apart: that confirms nothing, and names nobody.
+	l = doubtful().lookFor(found, map[string]string{ourRef: ""}).is(Uncertain).owned(ReviewExistsElsewhere)
+	if r := l.op.OpenReviews()[0]; strings.Contains(r.Detail, "operation op_") || r.Candidates[0].RecordedBy != "" {
+		t.Errorf("the review makes somebody up: %+v", r)
+	}
+	// A person's word counts, and says the same.
+	l.do(Event{Kind: EventResolved, Resolution: &Resolution{Outcome: ResolveConfirmed, Reference: ourRef}, Recorded: another()})
+	l.is(Confirmed).tellsOfAnother()
+}
+
+// TestTheTargetsDirectWordCounts: updates name the record that they changed, so an
+// answer to the operation's own attempt, early or late, and a poll of what the
+// target itself called the work confirm, and say who else has the reference. A poll
+// of work whose name a look-up found is a find.
+//
+// Proves: M8, M18
+func TestTheTargetsDirectWordCounts(t *testing.T) {
+	t.Parallel()
+	confirms := Event{Kind: EventAnswered, Answer: &Answer{Attempt: "att_1", Token: 1, Outcome: OutcomeConfirmed, Reference: ourRef}, Recorded: another()}
+	newTale(t).send(Write).do(confirms).is(Confirmed).tellsOfAnother()
+	newTale(t).send(Write).silence().do(confirms).is(Confirmed).tellsOfAnother()
+
+	accepting := func() *tale {
+		l := newTale(t)
+		l.policy.PollEvery, l.policy.PollWithin = time.Minute, 3*time.Hour
+		return l.send(Write)
+	}
+	polled := LookupOutcome{Result: LookupFound, Reference: ourRef, Polled: true}
+	accepting().answer(1, Answer{Outcome: OutcomeAccepted, Reference: ourRef}).lookFor(polled, another()).is(Confirmed).tellsOfAnother()
+	failed := polled
+	failed.FinallyFailed = true
+	accepting().answer(1, Answer{Outcome: OutcomeAccepted, Reference: ourRef}).lookFor(failed, another()).is(Rejected)
+	accepting().answer(1, Answer{Outcome: OutcomeAccepted, Reference: otherRef}).lookFor(polled, another()).is(Uncertain).owned(ReviewExistsElsewhere)
+
+	pending := LookupOutcome{Result: LookupPending, Reference: ourRef}
+	l := accepting().answer(1, Answer{Outcome: OutcomeUnknown}).lookFor(pending, nil)
+	if l.op.Accepted == nil || !l.op.Accepted.Found {
+		t.Fatalf("what a look-up found pending is known as %+v", l.op.Accepted)
+	}
+	l.lookFor(polled, another()).is(Uncertain).owned(ReviewExistsElsewhere)
+
+	// The worker's late word that the target calls the work so makes it direct.
+	l = accepting().silence().straggle(1).lookFor(pending, nil)
+	l.answer(1, Answer{Outcome: OutcomeAccepted, Reference: ourRef})
+	if l.op.Accepted.Found {
+		t.Error("the target's own name for the work counts as found")
+	}
+	l.lookFor(polled, another()).is(Confirmed)
+}
+
+// TestWhatIsNamedWhileTheAttemptIsOut: it stops the attempt, and confirms nothing
+// afterwards if another operation has it, be it then or meanwhile.
+//
+// Proves: M11c, M18
+func TestWhatIsNamedWhileTheAttemptIsOut(t *testing.T) {
+	t.Parallel()
+	named := func(recorded map[string]string) Event {
+		return Event{Kind: EventObserved, Observation: &Observation{Asserts: AssertsEffect, Reference: ourRef}, Recorded: recorded}
+	}
+	silent := Event{Kind: EventAnswered, Answer: &Answer{Attempt: "att_1", Token: 1, Outcome: OutcomeUnknown}, Recorded: another()}
+	l := newTale(t).send(Write).do(named(another())).is(Attempting, BarEffectExists).owned(ReviewExistsElsewhere)
+	l.do(silent).is(Uncertain, BarEffectExists)
+
+	l = newTale(t).send(Write).do(named(nil)).is(Attempting, BarEffectExists)
+	if refs := (&Event{Answer: &Answer{Outcome: OutcomeUnknown}}).References(&l.op); !slices.Equal(refs, []string{ourRef}) {
+		t.Errorf("the end of the attempt gives %v to weigh", refs)
+	}
+	l.do(silent).is(Uncertain, BarEffectExists).owned(ReviewExistsElsewhere)
+}
+
+// TestWhatExistsIsComparedWithWhatIsFound: the record that the target calls existing
+// and the one that a look-up, an event or a later answer names must be one.
+//
+// Proves: M11b, M15
+func TestWhatExistsIsComparedWithWhatIsFound(t *testing.T) {
+	t.Parallel()
+	exists := func() *tale {
+		l := newTale(t).send(Write).answer(1, Answer{Outcome: OutcomeUnknown}).send(Replay)
+		l.policy.InDoubt = []RecoveryStep{StepLookup}
+		return l.answer(2, Answer{Outcome: OutcomeExists, Reference: ourRef, Stored: true}).is(Uncertain)
+	}
+	exists().look(LookupOutcome{Result: LookupFound, Reference: ourRef}).is(Confirmed)
+	both := func(l *tale) {
+		t.Helper()
+		l.is(Uncertain, BarMultipleEffects).owned(ReviewMultipleEffects)
+		if r := l.op.OpenReviews()[0]; !strings.Contains(r.Detail, ourRef) || !strings.Contains(r.Detail, otherRef) {
+			t.Errorf("the review shows one side alone: %q", r.Detail)
+		}
+	}
+	both(exists().look(LookupOutcome{Result: LookupFound, Reference: otherRef}))
+	both(exists().observe(Observation{Asserts: AssertsEffect, Reference: otherRef}))
+	l := newTale(t).send(Write).silence().straggle(1).send(Replay)
+	both(l.answer(2, Answer{Outcome: OutcomeExists, Reference: ourRef, Stored: true}).answer(1, Answer{Outcome: OutcomeConfirmed, Reference: otherRef}))
+	l = newTale(t).send(Write).silence().straggle(1).send(Replay)
+	both(l.answer(2, Answer{Outcome: OutcomeUnknown}).observe(Observation{Asserts: AssertsNothing}).answer(1, Answer{Outcome: OutcomeExists, Reference: ourRef}).
+		look(LookupOutcome{Result: LookupFound, Reference: otherRef}))
+	// Word from elsewhere while the attempt is out, and then the target names another.
+	l = newTale(t).send(Write).observe(Observation{Asserts: AssertsEffect, Reference: otherRef})
+	l.answer(1, Answer{Outcome: OutcomeExists, Reference: ourRef, OwnIdentity: true}).is(Uncertain, BarEffectExists, BarMultipleEffects)
+	// Adopting makes no exception, and what failed is not all there is.
+	l = newTale(t).send(Write).answer(1, Answer{Outcome: OutcomeExists, Reference: ourRef, OwnIdentity: true})
+	l.policy.InDoubt = []RecoveryStep{StepLookup}
+	both(l.look(LookupOutcome{Result: LookupFound, Reference: otherRef, OwnIdentity: true}))
+	exists().look(LookupOutcome{Result: LookupFound, Reference: otherRef, FinallyFailed: true}).is(Uncertain)
+	// A record that another operation has recorded goes to a person at once.
+	l = newTale(t).send(Write).answer(1, Answer{Outcome: OutcomeUnknown}).send(Replay)
+	l.do(Event{Kind: EventAnswered, Answer: &Answer{Attempt: "att_2", Token: l.op.Token, Outcome: OutcomeExists, Reference: ourRef}, Recorded: another()})
+	l.is(Uncertain).owned(ReviewExistsElsewhere).tellsOfAnother()
+}
+
+// TestAbsenceDoesNotDismissWhatAPersonHas: proof that nothing is where it should be
+// leaves a record that evidence found to its review's owner; her decision goes on.
+//
+// Proves: M12, M14, M15
+func TestAbsenceDoesNotDismissWhatAPersonHas(t *testing.T) {
+	t.Parallel()
+	for name, found := range map[string]LookupOutcome{
+		"by evidence": {Result: LookupCandidates, Detail: "one", Candidates: []Candidate{{Reference: otherRef}}},
+		"older":       {Result: LookupFound, Reference: otherRef, Predates: true, Candidates: []Candidate{{Reference: otherRef}}},
+	} {
+		for _, withdrawn := range []bool{false, true} {
+			l := newTale(t).send(Write).answer(1, Answer{Outcome: OutcomeUnknown})
+			l.policy.InDoubt = []RecoveryStep{StepLookup, StepOperator}
+			if l.look(found).is(Uncertain); withdrawn {
+				l.do(Event{Kind: EventCanceled, Cancel: &Cancellation{}})
+			}
+			shown := l.op.OpenReviews()[0]
+			version := l.op.Version
+			l.wait(time.Hour).look(LookupOutcome{Result: LookupAbsent, Detail: "none of 0 records matches"})
+			if open := l.op.OpenReviews(); l.op.State != Uncertain || len(open) != 1 || open[0].ID != shown.ID || len(open[0].Candidates) != 1 || l.op.Version != version {
+				t.Fatalf("%s, withdrawn %v: absence left it %s with %+v", name, withdrawn, l.op.State, open)
+			}
+			if entry, _ := l.told(); !strings.Contains(entry, "none of 0 records") || !strings.Contains(entry, "a person decides") {
+				t.Errorf("%s: the timeline says %q", name, entry)
+			}
+			want := Prepared
+			if withdrawn {
+				want = Canceled
+			}
+			l.do(Event{Kind: EventResolved, Resolution: &Resolution{Outcome: ResolveNotApplied}})
+			if l.op.State != want || len(l.op.OpenReviews()) != 0 {
+				t.Errorf("%s, withdrawn %v: decided, and it is %s", name, withdrawn, l.op.State)
+			}
+		}
+	}
+}
