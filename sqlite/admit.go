@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/onefold-dev/onefold"
 )
@@ -36,7 +37,10 @@ func (s *Store) admit(ctx context.Context, a onefold.Admission, start *onefold.S
 	if err != nil {
 		return onefold.Operation{}, false, err
 	}
-	p.start = start
+	p.start, p.pauses = start, &s.pauses
+	if start != nil {
+		p.ahead = p.startFrom(&onefold.ConnectionStanding{PausedFor: time.Duration(s.pauses.guess(p.ref))}, s.opts.now())
+	}
 	var result *held
 	created := false
 	err = s.writer.do(ctx, func(w *session) (err error) {
@@ -56,6 +60,16 @@ type admission struct {
 	digest []byte
 	row    standingRow
 	start  *onefold.Start // nil: nothing is begun
+	pauses *pauses
+	ahead  *started // nil: nothing was worked out, or the law refuses
+}
+
+// started is what the law makes of an operation whose first attempt is begun with
+// its admission.
+type started struct {
+	foreseen
+	lease, begin onefold.Event
+	leased       []onefold.Effect // of the lease; those of the begin are foreseen
 }
 
 func (s *Store) prepareAdmission(a onefold.Admission) (*admission, error) {
@@ -180,17 +194,15 @@ func (p *admission) insert(s *session, c *connectionRow) (*held, error) {
 		return nil, err
 	}
 	h.document = p.row.document
-	row := p.row
-	if begun, err := p.begin(s, h, c); err != nil {
-		return nil, err
-	} else if begun != nil {
-		h = begun
-		if row, err = rowOf(&h.op); err != nil {
+	row := &p.row
+	if begun := p.begun(s, c); begun != nil {
+		h = &held{num: num, connection: c.num, live: begun.next.Live(), op: begun.next, document: begun.row.document}
+		row = &begun.row
+		if err := p.writeBegun(s, h, begun); err != nil {
 			return nil, err
 		}
-		h.document = row.document
 	}
-	if err := s.insertLive(h, &row); err != nil {
+	if err := s.insertLive(h, row); err != nil {
 		return nil, err
 	}
 	if err := s.syncReviews(h, nil); err != nil {
@@ -200,45 +212,60 @@ func (p *admission) insert(s *session, c *connectionRow) (*held, error) {
 	return h, nil
 }
 
-// begin leases the admitted operation and begins its first attempt, nil where
-// none is to be begun or the law refuses.
-func (p *admission) begin(s *session, h *held, c *connectionRow) (*held, error) {
+// startFrom leases the admitted operation and begins its first attempt, nil where
+// the law refuses either.
+func (p *admission) startFrom(c *onefold.ConnectionStanding, now time.Time) *started {
+	b := &started{lease: p.start.Lease, begin: p.start.Begin}
+	b.total, b.at = int64(c.PausedFor), now
+	for _, ev := range []*onefold.Event{&b.lease, &b.begin} {
+		ev.Connection.Paused, ev.Connection.PausedFor = c.Paused, c.PausedFor
+	}
+	leased, effects, err := onefold.Apply(p.Operation, b.lease, now)
+	if err != nil {
+		return nil
+	}
+	asked := *b.begin.Begin
+	asked.Token = leased.Lease.Token
+	b.begin.Begin, b.leased = &asked, effects
+	if b.next, b.effects, err = onefold.Apply(leased, b.begin, now); err != nil {
+		return nil
+	}
+	if b.row, err = rowOf(&b.next); err != nil {
+		return nil
+	}
+	return b
+}
+
+// begun is the operation with its first attempt begun: as it was worked out before,
+// or now; nil where none is to be begun.
+func (p *admission) begun(s *session, c *connectionRow) *started {
 	if p.start == nil {
-		return nil, nil
+		return nil
 	}
 	now := s.store.now()
-	lease, begin := p.start.Lease, p.start.Begin
-	lease.Connection, begin.Connection = c.standing(now), c.standing(now)
-	lease.Connection.Disabled, begin.Connection.Disabled = p.start.Lease.Connection.Disabled, p.start.Begin.Connection.Disabled
-	leased, before, err := onefold.Apply(h.op, lease, now)
-	if err != nil {
-		return nil, nil //nolint:nilerr // a refusal: it is admitted alone
+	if p.ahead != nil && p.ahead.holds(nil, c, now) {
+		return p.ahead
 	}
-	asked := *begin.Begin
-	asked.Token = leased.Lease.Token
-	begin.Begin = &asked
-	begun, effects, err := onefold.Apply(leased, begin, now)
-	if err != nil {
-		return nil, nil //nolint:nilerr // a refusal: it is admitted alone
+	p.pauses.note(p.ref, c)
+	standing := c.standing(now)
+	return p.startFrom(&standing, now)
+}
+
+func (p *admission) writeBegun(s *session, h *held, b *started) error {
+	if err := s.freeze(h, &p.start.Frozen); err != nil {
+		return err
 	}
-	started := &held{num: h.num, connection: h.connection, live: begun.Live(), op: begun}
-	if !started.live {
-		return nil, fmt.Errorf("the operation %s would be begun and over at once", h.op.ID)
-	}
-	if err := s.freeze(started, &p.start.Frozen); err != nil {
-		return nil, err
-	}
-	for _, done := range []struct {
-		ev      *onefold.Event
-		effects []onefold.Effect
-	}{{&lease, before}, {&begin, effects}} {
-		for i := range done.effects {
-			if err := s.effect(started, done.ev, &done.effects[i], now); err != nil {
-				return nil, err
-			}
+	for i := range b.leased {
+		if err := s.effect(h, &b.lease, &b.leased[i], b.at); err != nil {
+			return err
 		}
 	}
-	return started, nil
+	for i := range b.effects {
+		if err := s.effect(h, &b.begin, &b.effects[i], b.at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func limited(unresolved int) error {

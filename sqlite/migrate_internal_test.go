@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -13,16 +14,20 @@ import (
 	"github.com/onefold-dev/onefold"
 )
 
-// history is a line of two migrations after the first.
+// history is this release's migrations and two more after them.
 func history(t *testing.T, second, third string) []Migration {
 	t.Helper()
-	first, err := migrationFiles.ReadFile("sql/migrations/0001_ledger.sql")
+	files := fstest.MapFS{}
+	embedded, err := embeddedMigrations()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := readMigrations(fstest.MapFS{
-		"m/0001_ledger.sql": {Data: first}, "m/0002_second.sql": {Data: []byte(second)}, "m/0003_third.sql": {Data: []byte(third)},
-	}, "m")
+	for _, m := range embedded {
+		files[fmt.Sprintf("m/%04d_%s.sql", m.Version, m.Name)] = &fstest.MapFile{Data: []byte(m.text)}
+	}
+	files[fmt.Sprintf("m/%04d_second.sql", len(embedded)+1)] = &fstest.MapFile{Data: []byte(second)}
+	files[fmt.Sprintf("m/%04d_third.sql", len(embedded)+2)] = &fstest.MapFile{Data: []byte(third)}
+	out, err := readMigrations(files, "m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,12 +64,13 @@ func TestMigrationsGoForward(t *testing.T) {
 	t.Parallel()
 	opts, ctx := testOptions(t), context.Background()
 	all := history(t, goodSecond, goodThird)
-	for want, some := range [][]Migration{all[:0], all[:1], all[:1], all} {
+	own := len(all) - 2
+	for want, some := range [][]Migration{all[:0], all[:own], all[:own], all} {
 		applied, err := migrate(ctx, opts, some)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(applied); got != []int{0, 1, 0, 2}[want] {
+		if got := len(applied); got != []int{0, own, 0, 2}[want] {
 			t.Errorf("round %d applied %v", want, versions(applied))
 		}
 	}
@@ -73,7 +79,7 @@ func TestMigrationsGoForward(t *testing.T) {
 		t.Errorf("%d rows, error %v", rows, err)
 	}
 	// An older release does not touch what a newer one made.
-	if _, err := migrate(ctx, opts, all[:2]); !errors.Is(err, ErrNewerDatabase) {
+	if _, err := migrate(ctx, opts, all[:own+1]); !errors.Is(err, ErrNewerDatabase) {
 		t.Errorf("an older release was told: %v", err)
 	}
 	if store, err := Open(ctx, opts); !errors.Is(err, ErrNewerDatabase) {
@@ -84,11 +90,12 @@ func TestMigrationsGoForward(t *testing.T) {
 func TestAnEditedMigrationIsRefused(t *testing.T) {
 	t.Parallel()
 	opts, ctx := testOptions(t), context.Background()
-	if _, err := migrate(ctx, opts, history(t, goodSecond, goodThird)[:2]); err != nil {
+	all := history(t, goodSecond, goodThird)
+	if _, err := migrate(ctx, opts, all[:len(all)-1]); err != nil {
 		t.Fatal(err)
 	}
 	_, err := migrate(ctx, opts, history(t, goodSecond+"\n-- harmless?\n", goodThird))
-	if !errors.Is(err, ErrMigrationEdited) || !strings.Contains(err.Error(), "2 (second)") {
+	if !errors.Is(err, ErrMigrationEdited) || !strings.Contains(err.Error(), fmt.Sprintf("%d (second)", len(all)-1)) {
 		t.Errorf("the migrator was told: %v", err)
 	}
 	if _, err := openRaw(t, opts).Exec("UPDATE migration SET checksum = replace(checksum, substr(checksum, 1, 1), 'x') WHERE version = 1"); err != nil {
@@ -105,11 +112,12 @@ func TestAnEditedMigrationIsRefused(t *testing.T) {
 func TestAFailedMigrationLeavesNothing(t *testing.T) {
 	t.Parallel()
 	opts, ctx := testOptions(t), context.Background()
-	applied, err := migrate(ctx, opts, history(t, goodSecond, goodThird+"\nINSERT INTO nowhere VALUES (1);\n"))
-	if err == nil || !strings.Contains(err.Error(), "migration 3 (third)") {
+	all := history(t, goodSecond, goodThird+"\nINSERT INTO nowhere VALUES (1);\n")
+	applied, err := migrate(ctx, opts, all)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("migration %d (third)", len(all))) {
 		t.Errorf("the migrator was told: %v", err)
 	}
-	if len(applied) != 2 {
+	if len(applied) != len(all)-1 {
 		t.Errorf("applied are %v", versions(applied))
 	}
 	// What failed is mended and applied whole.

@@ -139,6 +139,7 @@ type Store struct {
 	standings gather[int64, string]
 	repeats   repeats
 	known     *known
+	pauses    pauses
 }
 
 var _ onefold.Store = (*Store)(nil)
@@ -170,7 +171,7 @@ func Open(ctx context.Context, opts Options) (_ *Store, err error) {
 			_ = s.Close()
 		}
 	}()
-	if s.writer, err = openWriter(ctx, &s.opts, q, s.known); err != nil {
+	if s.writer, err = openWriter(ctx, &s.opts, q, s.known, &s.pauses); err != nil {
 		return nil, err
 	}
 	if s.readers, err = openReader(ctx, &s.opts, q); err != nil {

@@ -45,6 +45,7 @@ type session struct {
 	queries    queries
 	statements statements
 	store      *Options
+	pauses     *pauses
 
 	version     int64 // of the data, by PRAGMA data_version
 	seq         int64 // the last sequence number of the timeline; -1: to be read
@@ -60,12 +61,12 @@ type session struct {
 	broken bool // a statement failed in the present transaction
 }
 
-func openSession(ctx context.Context, db *sql.DB, opts *Options, q queries) (*session, error) {
+func openSession(ctx context.Context, db *sql.DB, opts *Options, q queries, p *pauses) (*session, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{conn: conn, queries: q, store: opts}
+	s := &session{conn: conn, queries: q, store: opts, pauses: p}
 	s.statements.prepare = func(ctx context.Context, text string) (*sql.Stmt, error) { return conn.PrepareContext(ctx, text) }
 	s.forget()
 	return s, nil

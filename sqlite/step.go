@@ -34,8 +34,9 @@ func (s *Store) StepBegin(ctx context.Context, id string, ev onefold.Event, f on
 
 func (s *Store) step(ctx context.Context, id string, ev onefold.Event, ifVersion int64, f *onefold.Frozen) (onefold.Committed, error) {
 	var done onefold.Committed
+	ahead := s.foresee(id, ev)
 	err := s.writer.do(ctx, func(w *session) (err error) {
-		done, err = w.apply(id, ev, ifVersion, f)
+		done, err = w.apply(id, ev, ifVersion, f, ahead)
 		return err
 	})
 	if err != nil {
@@ -45,8 +46,9 @@ func (s *Store) step(ctx context.Context, id string, ev onefold.Event, ifVersion
 	return done, nil
 }
 
-// apply carries one event out in the present transaction.
-func (s *session) apply(id string, ev onefold.Event, ifVersion int64, f *onefold.Frozen) (onefold.Committed, error) {
+// apply carries one event out in the present transaction: as it was foreseen, if
+// that holds, or as the law has it now.
+func (s *session) apply(id string, ev onefold.Event, ifVersion int64, f *onefold.Frozen, ahead *foreseen) (onefold.Committed, error) {
 	h, err := s.find(id)
 	if err != nil {
 		return onefold.Committed{}, err
@@ -58,38 +60,43 @@ func (s *session) apply(id string, ev onefold.Event, ifVersion int64, f *onefold
 	if again, err := s.deliveredBefore(h, ev.Evidence); again || err != nil {
 		return onefold.Committed{Operation: h.op, At: now}, err
 	}
-	ref := onefold.ConnectionRef{Workspace: h.op.Workspace, Connection: h.op.Connection}
-	c, err := s.connection(ref, false)
+	c, err := s.connection(refOf(&h.op), false)
 	if err != nil {
 		return onefold.Committed{}, err
 	}
-	standing := c.standing(now)
-	standing.Disabled = ev.Connection.Disabled
-	ev.Connection = standing
 	if ev.Recorded, err = s.recorded(h, &ev); err != nil {
 		return onefold.Committed{}, err
 	}
-
-	next, effects, err := onefold.Apply(h.op, ev, now)
-	if err != nil {
-		return onefold.Committed{}, err
+	if len(ev.Recorded) > 0 || !ahead.holds(h, c, now) {
+		s.pauses.note(refOf(&h.op), c)
+		standing := c.standing(now)
+		standing.Disabled = ev.Connection.Disabled
+		ev.Connection = standing
+		ahead = &foreseen{at: now}
+		if ahead.next, ahead.effects, err = onefold.Apply(h.op, ev, now); err != nil {
+			return onefold.Committed{}, err
+		}
+		if ahead.row, err = rowOf(&ahead.next); err != nil {
+			return onefold.Committed{}, err
+		}
 	}
-	changed := &held{num: h.num, connection: h.connection, live: next.Live(), op: next}
+	next, effects := ahead.next, ahead.effects
+	changed := &held{num: h.num, connection: h.connection, live: next.Live(), op: next, document: ahead.row.document}
 	if f != nil {
 		if err := s.freeze(changed, f); err != nil {
 			return onefold.Committed{}, err
 		}
 	}
-	if err := s.replace(h, changed); err != nil {
+	if err := s.replace(h, changed, &ahead.row); err != nil {
 		return onefold.Committed{}, err
 	}
 	for i := range effects {
-		if err := s.effect(changed, &ev, &effects[i], now); err != nil {
+		if err := s.effect(changed, &ev, &effects[i], ahead.at); err != nil {
 			return onefold.Committed{}, err
 		}
 	}
 	s.keep(changed)
-	return onefold.Committed{Operation: next, Effects: effects, At: now}, nil
+	return onefold.Committed{Operation: next, Effects: effects, At: ahead.at}, nil
 }
 
 // deliveredBefore tells whether evidence carries an event that its connection
@@ -141,21 +148,16 @@ func (s *session) load(name string, args ...any) (*held, error) {
 }
 
 // replace writes an operation as a step left it, in the table where it belongs.
-func (s *session) replace(was, is *held) error {
-	row, err := rowOf(&is.op)
-	if err != nil {
-		return err
-	}
-	is.document = row.document
+func (s *session) replace(was, is *held, row *standingRow) (err error) {
 	switch {
 	case was.live && is.live:
-		err = s.updateLive(was, is, &row)
+		err = s.updateLive(was, is, row)
 	case was.live:
-		if err = s.insertFinished(is, &row); err == nil {
+		if err = s.insertFinished(is, row); err == nil {
 			err = s.must("live.delete", is.num)
 		}
 	case is.live:
-		if err = s.insertLive(is, &row); err == nil {
+		if err = s.insertLive(is, row); err == nil {
 			err = s.must("finished.delete", is.num)
 		}
 		s.tally(&was.op, -1)

@@ -48,6 +48,7 @@ type writer struct {
 	opts    *Options
 	queries queries
 	known   *known // what committed steps left behind
+	pauses  *pauses
 	queue   chan *task
 	stopped chan struct{}
 	session *session // nil: to be opened; the writer's goroutine's alone
@@ -56,17 +57,17 @@ type writer struct {
 	closed bool
 }
 
-func openWriter(ctx context.Context, opts *Options, q queries, k *known) (*writer, error) {
+func openWriter(ctx context.Context, opts *Options, q queries, k *known, p *pauses) (*writer, error) {
 	c, err := newConnector(opts, writerSettings(opts))
 	if err != nil {
 		return nil, err
 	}
 	w := &writer{
-		db: sql.OpenDB(c), opts: opts, queries: q, known: k,
+		db: sql.OpenDB(c), opts: opts, queries: q, known: k, pauses: p,
 		queue: make(chan *task, maxQueue), stopped: make(chan struct{}),
 	}
 	w.db.SetMaxOpenConns(1)
-	if w.session, err = openSession(ctx, w.db, opts, q); err != nil {
+	if w.session, err = openSession(ctx, w.db, opts, q, p); err != nil {
 		return nil, errors.Join(storeError("open for writing", err), w.db.Close())
 	}
 	go w.loop()
@@ -226,7 +227,7 @@ func (w *writer) transaction(batch []*task) bool {
 func (w *writer) begin() error {
 	ctx := context.Background()
 	if w.session == nil {
-		s, err := openSession(ctx, w.db, w.opts, w.queries)
+		s, err := openSession(ctx, w.db, w.opts, w.queries, w.pauses)
 		if err != nil {
 			return err
 		}

@@ -44,15 +44,22 @@ WITH page AS (
 )
 {operation.loaded};
 
--- A state's operations lie in one or both of two tables; each is walked by its index and the two are merged.
+-- A state's operations lie in one or both of two tables; each is walked by its index and the two are merged. Those that
+-- are out have a lease, and with it a time at which it is over.
 -- name: list.by_state
 -- index: live_operation_by_state
+-- index: live_operation_wake
 -- index: finished_operation_by_state
 WITH page AS (
     SELECT num FROM (
         SELECT l.created_at AS created_at, l.operation AS num
         FROM live_operation AS l INDEXED BY live_operation_by_state CROSS JOIN operation AS o ON o.num = l.operation
-        WHERE l.workspace = ?1 AND l.state = ?4 AND l.created_at >= ?6 AND l.created_at < ?7 AND l.created_at <= ?9
+        WHERE l.workspace = ?1 AND l.state = ?4 AND l.state <> 'attempting'
+            AND l.created_at >= ?6 AND l.created_at < ?7 AND l.created_at <= ?9 AND {list.filter}
+        UNION ALL
+        SELECT l.created_at, l.operation
+        FROM live_operation AS l INDEXED BY live_operation_wake CROSS JOIN operation AS o ON o.num = l.operation
+        WHERE ?4 = 'attempting' AND l.wake_at IS NOT NULL AND l.state = 'attempting' AND l.workspace = ?1
             AND {list.filter}
         UNION ALL
         SELECT f.created_at, f.operation

@@ -37,9 +37,9 @@ WITH page AS (
 {operation.loaded};
 
 -- name: work.leased
--- index: live_operation_leased
+-- index: INTEGER PRIMARY KEY
 WITH page AS (
-    SELECT operation AS num FROM live_operation INDEXED BY live_operation_leased
+    SELECT operation AS num FROM live_operation NOT INDEXED
     WHERE lease_token IS NOT NULL AND operation > ?1
     ORDER BY operation
     LIMIT ?2
@@ -47,9 +47,9 @@ WITH page AS (
 {operation.loaded};
 
 -- name: work.unclosed
--- index: live_operation_attempts
+-- index: INTEGER PRIMARY KEY
 WITH page AS (
-    SELECT operation AS num FROM live_operation INDEXED BY live_operation_attempts
+    SELECT operation AS num FROM live_operation NOT INDEXED
     WHERE open_attempts > 0 AND operation > ?1
     ORDER BY operation
     LIMIT ?2
@@ -87,8 +87,14 @@ ORDER BY workspace, name;
 
 -- name: stats.live
 -- index: live_operation_by_state
+-- index: live_operation_wake
 SELECT l.state, count(*), sum(l.contradicted), sum(l.open_attempts), sum(coalesce(l.lease_until <= ?2, 0))
-FROM live_operation AS l INDEXED BY live_operation_by_state WHERE l.workspace = ?1 GROUP BY l.state;
+FROM live_operation AS l INDEXED BY live_operation_by_state
+WHERE l.workspace = ?1 AND l.state <> 'attempting' GROUP BY l.state
+UNION ALL
+SELECT l.state, count(*), sum(l.contradicted), sum(l.open_attempts), sum(coalesce(l.lease_until <= ?2, 0))
+FROM live_operation AS l INDEXED BY live_operation_wake
+WHERE l.wake_at IS NOT NULL AND l.state = 'attempting' AND l.workspace = ?1 GROUP BY l.state;
 
 -- name: stats.finished
 -- index: PRIMARY KEY
@@ -104,7 +110,7 @@ WHERE c.workspace = ?1 GROUP BY c.name;
 -- index: live_operation_by_state
 SELECT o.id, l.created_at
 FROM live_operation AS l INDEXED BY live_operation_by_state CROSS JOIN operation AS o ON o.num = l.operation
-WHERE l.workspace = ?1 AND l.state = 'uncertain' ORDER BY l.created_at, l.operation LIMIT 1;
+WHERE l.workspace = ?1 AND l.state = 'uncertain' AND l.state <> 'attempting' ORDER BY l.created_at, l.operation LIMIT 1;
 
 -- name: stats.reviews
 -- index: review_by_status
