@@ -10,8 +10,13 @@ import (
 	"github.com/onefold-dev/onefold"
 )
 
-// MaxBatch is how many submissions one batch may have.
-const MaxBatch = 1000
+const (
+	// MaxBatch is how many submissions one batch may have.
+	MaxBatch = 1000
+	// MaxBatchBytes is how many bytes they may have together, as JSON with a comma
+	// between any two: the server takes 8 MiB, with what stands around them.
+	MaxBatchBytes = 8<<20 - len(`{"items":[]}`)
+)
 
 // BatchResult is what became of one submission of a batch: it has an operation or
 // a problem, never both.
@@ -81,37 +86,87 @@ type batchAnswer struct {
 // *Problem whose Retry is same_request, the same batch is safe to send again.
 func (c *Client) Batch(ctx context.Context, submissions []Submission) ([]BatchResult, error) {
 	results := make([]BatchResult, len(submissions))
-	var items []batchItem
+	var items []json.RawMessage
 	var places []int
 	for i, s := range submissions {
-		if !json.Valid(s.Request) {
-			// It would make the whole body no JSON.
-			results[i] = BatchResult{Status: http.StatusBadRequest, Problem: noJSON()}
+		if bad := s.unwritable(); bad != nil {
+			results[i] = refusedHere(bad)
 			continue
 		}
-		items, places = append(items, batchItem{s.Key, s}), append(places, i)
+		item, err := written(batchItem{s.Key, s})
+		if err != nil {
+			return nil, err
+		}
+		items, places = append(items, item), append(places, i)
 	}
-	if len(items) == 0 {
-		return results, nil
-	}
-	got, err := post[batchAnswer](ctx, c, nil, map[string]any{"items": items}, "v1", "operations:batch")
+	got, err := c.BatchJSON(ctx, items)
 	if err != nil {
 		return nil, err
 	}
-	if len(got.Items) != len(items) {
-		return nil, &Unanswered{Server: c.base.Scheme + "://" + c.base.Host, Cause: errShortBatch}
-	}
 	for i, at := range places {
-		results[at] = got.Items[i]
+		results[at] = got[i]
 	}
 	return results, nil
 }
 
-// noJSON is the problem of a request that cannot be put into a body; the server
-// would say so too.
-func noJSON() *Problem {
+// BatchJSON is Batch for submissions that are JSON texts already: objects with
+// idempotency_key, capability, request and the other members of the interface, up
+// to MaxBatch of them and MaxBatchBytes together, with a comma for each. They are
+// sent as they are, and the server judges what is in them; one that is no JSON by
+// grammar is refused here, as the server would. A problem's Offset counts bytes of
+// the submission; in its Raw it counts those of the body that carried all of them.
+func (c *Client) BatchJSON(ctx context.Context, submissions []json.RawMessage) ([]BatchResult, error) {
+	results := make([]BatchResult, len(submissions))
+	body := []byte(`{"items":[`)
+	var places, starts []int
+	for i, s := range submissions {
+		if !json.Valid(s) {
+			results[i] = refusedHere(noJSON("", "the submission is no JSON"))
+			continue
+		}
+		if len(places) > 0 {
+			body = append(body, ',')
+		}
+		places, starts = append(places, i), append(starts, len(body))
+		body = append(body, s...)
+	}
+	if len(places) == 0 {
+		return results, nil
+	}
+	got, err := post[batchAnswer](ctx, c, nil, rawBody(append(body, "]}"...)), "v1", "operations:batch")
+	if err != nil {
+		return nil, err
+	}
+	if len(got.Items) != len(places) {
+		return nil, &Unanswered{Server: c.base.Scheme + "://" + c.base.Host, Cause: errShortBatch}
+	}
+	for i, at := range places {
+		results[at] = got.Items[i]
+		if p := results[at].Problem; p != nil && p.Offset != nil {
+			offset := *p.Offset - starts[i]
+			p.Offset = &offset
+		}
+	}
+	return results, nil
+}
+
+func refusedHere(p *Problem) BatchResult { return BatchResult{Status: p.Status, Problem: p} }
+
+// unwritable is what keeps a submission from being put into a body, nil for
+// nothing; the server would say so too.
+func (s *Submission) unwritable() *Problem {
+	switch {
+	case !json.Valid(s.Request):
+		return noJSON("/request", "the request is no JSON")
+	case s.Metadata != nil && !json.Valid(s.Metadata):
+		return noJSON("/metadata", "the metadata is no JSON")
+	}
+	return nil
+}
+
+func noJSON(pointer, detail string) *Problem {
 	return &Problem{
-		Code: onefold.CodeJSONInvalid, Status: http.StatusBadRequest, Pointer: "/request", Reason: "syntax",
-		Detail: "the request is no JSON", Claim: "unchecked", Retry: onefold.RetryChanged,
+		Code: onefold.CodeJSONInvalid, Status: http.StatusBadRequest, Pointer: pointer, Reason: "syntax",
+		Detail: detail, Claim: "unchecked", Retry: onefold.RetryChanged,
 	}
 }

@@ -23,16 +23,16 @@ func TestBatch(t *testing.T) {
 	b, ctx := newBureau(t), t.Context()
 	first, err := b.Submit(ctx, payment(`od"d`))
 	must(t, err)
-	changed, broken := payment(`od"d`), payment("broken")
-	changed.Request, broken.Request = json.RawMessage(`{"amount": 2}`), json.RawMessage(`{"amount":`)
-	results, err := b.Batch(ctx, []client.Submission{payment("new"), broken, payment(`od"d`), changed, payment("a b"), payment("new")})
+	changed, broken, labels := payment(`od"d`), payment("broken"), payment("labels")
+	changed.Request, broken.Request, labels.Metadata = json.RawMessage(`{"amount": 2}`), json.RawMessage(`{"amount":`), json.RawMessage(`{`)
+	results, err := b.Batch(ctx, []client.Submission{payment("new"), broken, payment(`od"d`), changed, payment("a b"), payment("new"), labels})
 	must(t, err)
 	for i, want := range []struct {
 		status   int
 		replayed bool
 		err      error
 	}{
-		{201, false, nil}, {400, false, onefold.ErrJSONInvalid}, {200, true, nil}, {422, false, onefold.ErrKeyConflict}, {400, false, onefold.ErrKeyInvalid}, {200, true, nil},
+		{201, false, nil}, {400, false, onefold.ErrJSONInvalid}, {200, true, nil}, {422, false, onefold.ErrKeyConflict}, {400, false, onefold.ErrKeyInvalid}, {200, true, nil}, {400, false, onefold.ErrJSONInvalid},
 	} {
 		r := results[i]
 		if r.Status != want.status || r.Replayed != want.replayed || !errors.Is(r.Err(), want.err) || (r.Operation == nil) != (want.err != nil) {
@@ -60,6 +60,50 @@ func TestBatch(t *testing.T) {
 	must(t, err)
 	_, err = b.Batch(ctx, many(client.MaxBatch+1))
 	isProblem(t, err, onefold.CodeMemberInvalid, client.ExitRefused)
+}
+
+// Texts go out as they are: what is wrong in one is its own problem, counted from
+// its first byte, and what is no JSON at all stays here.
+// Proves: I1, I10, I13
+func TestBatchesOfTexts(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBureau(t), t.Context()
+	const good = `{ "idempotency_key":"k-1", "capability":"payments.send", "request":{"amount": 1.10} }`
+	results, err := b.BatchJSON(ctx, []json.RawMessage{
+		json.RawMessage(good), json.RawMessage(`{"idempotency_key":`), json.RawMessage(`{"idempotency_key":"k-2","idempotency_key":"k-3"}`),
+		json.RawMessage(`{"idempotency_key":"k-4","dry":true}`), json.RawMessage(good), json.RawMessage("\"\xff\""),
+	})
+	must(t, err)
+	for i, want := range []struct {
+		status, offset int
+		code           onefold.Code
+	}{
+		{201, -1, ""}, {400, -1, onefold.CodeJSONInvalid}, {400, 25, onefold.CodeJSONInvalid}, {400, 25, onefold.CodeUnknownMember}, {200, -1, ""}, {400, 1, onefold.CodeJSONInvalid},
+	} {
+		code, offset := onefold.Code(""), -1
+		if p := results[i].Problem; p != nil {
+			code = p.Code
+			if p.Offset != nil {
+				offset = *p.Offset
+			}
+		}
+		if results[i].Status != want.status || code != want.code || offset != want.offset {
+			t.Errorf("result %d: %d %s at %d, wanted %+v", i, results[i].Status, code, offset, want)
+		}
+	}
+	request, err := b.Request(ctx, results[0].Operation.ID)
+	must(t, err)
+	if string(request.Request) != `{"amount":1.10}` {
+		t.Errorf("the request: %s", request.Raw)
+	}
+	long := json.RawMessage(`"` + strings.Repeat("x", client.MaxBatchBytes-2) + `"`)
+	results, err = b.BatchJSON(ctx, []json.RawMessage{long})
+	must(t, err)
+	if results[0].Status != 413 {
+		t.Errorf("as long as it may be together: %+v", results[0].Problem)
+	}
+	_, err = b.BatchJSON(ctx, []json.RawMessage{json.RawMessage(string(long) + " ")})
+	isProblem(t, err, onefold.CodeTooLarge, client.ExitRefused)
 }
 
 func many(n int) []client.Submission {

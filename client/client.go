@@ -21,9 +21,9 @@ const (
 	DefaultTimeout = 30 * time.Second
 	// MaxWait is the longest wait that a server grants.
 	MaxWait = 60 * time.Second
-	// maxAnswer is the longest answer that is read: a page of 200 operations with
-	// full metadata fits.
-	maxAnswer = 16 << 20
+	// maxAnswer is the longest answer that is read: the results of a batch of 1,000,
+	// each an operation with full metadata, fit.
+	maxAnswer = 32 << 20
 )
 
 // Options say which server, and as whom.
@@ -89,7 +89,7 @@ type request struct {
 	path   []string // segments, escaped here
 	query  url.Values
 	header http.Header
-	body   any // nil for none
+	body   any // nil for none; a rawBody is JSON already
 	wait   time.Duration
 }
 
@@ -142,13 +142,11 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	address.Path = path
 	var body io.Reader
 	if r.body != nil {
-		var raw bytes.Buffer
-		e := json.NewEncoder(&raw)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(r.body); err != nil {
-			return nil, fmt.Errorf("client: the body of the call cannot be written: %w", err)
+		raw, err := written(r.body)
+		if err != nil {
+			return nil, err
 		}
-		body = bytes.NewReader(raw.Bytes())
+		body = bytes.NewReader(raw)
 	}
 	made, err := http.NewRequestWithContext(ctx, r.method, address.String(), body)
 	if err != nil {
@@ -166,6 +164,24 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 		made.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	return made, nil
+}
+
+// rawBody is a body that is sent byte for byte.
+type rawBody []byte
+
+// written writes a value as JSON, without the escapes that HTML needs: a request
+// is kept as its caller wrote it (I13).
+func written(body any) ([]byte, error) {
+	if raw, ok := body.(rawBody); ok {
+		return raw, nil
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(body); err != nil {
+		return nil, fmt.Errorf("client: the body of the call cannot be written: %w", err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // get makes a call that reads a T.

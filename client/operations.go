@@ -62,8 +62,8 @@ func (c *Client) submit(ctx context.Context, s Submission, query url.Values) (*a
 	if err != nil {
 		return nil, err
 	}
-	if !json.Valid(s.Request) {
-		return nil, noJSON()
+	if bad := s.unwritable(); bad != nil {
+		return nil, bad
 	}
 	r := request{method: http.MethodPost, path: []string{"v1", "operations"}, query: query, body: s, header: http.Header{}, wait: s.Wait}
 	r.header.Set("Idempotency-Key", key)

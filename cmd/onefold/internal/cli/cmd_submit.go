@@ -16,23 +16,39 @@ import (
 
 // submitOrder is what submit was asked for.
 type submitOrder struct {
-	capability, connection, key, revision, notBefore, startDeadline, metadata string
-	version                                                                   int
-	wait                                                                      time.Duration
-	dryRun                                                                    bool
+	capability, connection, key, revision, notBefore, startDeadline, metadata, batch string
+	version                                                                          int
+	wait                                                                             time.Duration
+	dryRun                                                                           bool
 }
 
 func newSubmit(a *app) *cobra.Command {
 	var o submitOrder
 	c := &cobra.Command{
-		Use: "submit --capability C --key K REQUEST.json|-", Short: "Submit an operation, or find the one that its key has", Args: wants("REQUEST.json"),
+		Use: "submit (--capability C --key K REQUEST.json|- | --batch SUBMISSIONS.jsonl|-)", Short: "Submit an operation, or find the one that its key has",
+		Args: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("batch") {
+				return wants()(c, args)
+			}
+			return wants("REQUEST.json")(c, args)
+		},
 		DisableFlagsInUseLine: true,
 		Long: "Submit an operation. The same key with the same intent gives the operation that it has, in whatever state: a\n" +
 			"submission is always safe to repeat.\n\n" +
 			"With --wait the answer comes when the operation is settled, held or needs a person, or the time is over, and the\n" +
 			"exit code says which: 0 confirmed, 1 rejected or canceled, 6 unknown at the target, 7 held for a person, 8 not\n" +
-			"finished yet. Without --wait, 0 means that the operation is stored.",
-		RunE: func(c *cobra.Command, args []string) error { return a.submit(c, &o, args[0]) },
+			"finished yet. Without --wait, 0 means that the operation is stored.\n\n" +
+			"With --batch many are submitted, one from each line of a file: a JSON object with idempotency_key, capability,\n" +
+			"request and whatever else POST /v1/operations:batch takes. One result for each comes back in the order of the\n" +
+			"lines, and what is wrong with one holds up no other. The exit code is 0 where all were admitted or known already, 3\n" +
+			"where some were refused, and 1 where some are not decided or there was no answer: then the same command again is\n" +
+			"safe, and goes on where it ended, because the keys are the file's own.",
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("batch") {
+				return a.submitBatch(c, o.batch)
+			}
+			return a.submit(c, &o, args[0])
+		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.capability, "capability", "", "`NAME` of what is asked for, for example bills.create")
@@ -44,6 +60,7 @@ func newSubmit(a *app) *cobra.Command {
 	f.StringVar(&o.startDeadline, "start-deadline", "", "the `TIME` by which its sending must have begun (RFC 3339)")
 	f.StringVar(&o.metadata, "metadata", "", "labels, a `JSON` object; not part of the intent")
 	addRanged(f, durationFlag{&o.wait, leastTiming, mostPatience}, "wait", "wait that long for the outcome, for example 30s")
+	f.StringVar(&o.batch, "batch", "", "submit one operation from each line of the `FILE`, or of standard input for -")
 	f.BoolVar(&o.dryRun, "dry-run", false, "make all checks, show the request that would go out, and store nothing")
 	a.addServer(c)
 	return c

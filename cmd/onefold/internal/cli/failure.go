@@ -31,7 +31,7 @@ const (
 func ExitMeanings() []string {
 	return []string{
 		"done",
-		"failed; with submit --wait also: the operation ended rejected or canceled",
+		"failed; with submit --wait also: the operation ended rejected or canceled; with submit --batch also: some are not decided, send them again",
 		"wrong usage",
 		"refused by the rules (conflict, invalid, unsafe)",
 		"not found",
