@@ -65,7 +65,8 @@ type WriteReport struct {
 	// OutcomeNotSent, OutcomeInProgress, OutcomeExists, OutcomeKeyConflict or
 	// OutcomeUnknown. It speaks of this attempt alone (M13).
 	Outcome Outcome
-	// Reference is the target's own reference of a confirmed effect.
+	// Reference is the target's own reference of a confirmed effect, or of the record
+	// that exists already.
 	Reference string
 	// Record is what the target answered, as JSON text, which the contract's verify
 	// is held against (M15); nil where there is nothing to compare.

@@ -27,10 +27,11 @@ type Polls struct {
 // each of them.
 const maxKeptPolls = 100
 
-// notePoll counts a poll of accepted work.
+// notePoll counts a poll of accepted work, or a look-up in its place where the
+// target gave the work no name to ask for.
 func (s *step) notePoll() {
 	l, a := s.ev.Lookup, s.op.Accepted
-	if l == nil || !l.Polled || a == nil {
+	if l == nil || a == nil || !l.Polled && !s.op.AwaitedAsAgreed() {
 		return
 	}
 	polls := Polls{}

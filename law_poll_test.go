@@ -13,11 +13,11 @@ type polling struct {
 	lines, evidence int
 }
 
-func newPolling(t *testing.T, within time.Duration) *polling {
+func newPolling(t *testing.T, within time.Duration, name string) *polling {
 	t.Helper()
 	l := newTale(t)
 	l.policy.PollEvery, l.policy.PollWithin = time.Minute, within
-	l.send(Write).answer(1, Answer{Outcome: OutcomeAccepted, Reference: ourRef})
+	l.send(Write).answer(1, Answer{Outcome: OutcomeAccepted, Reference: name})
 	return &polling{tale: l}
 }
 
@@ -25,7 +25,7 @@ func newPolling(t *testing.T, within time.Duration) *polling {
 func (p *polling) poll(found LookupOutcome, status int) {
 	p.t.Helper()
 	p.lease()
-	found.Token, found.Began, found.Polled = p.op.Token, p.now, true
+	found.Token, found.Began, found.Polled = p.op.Token, p.now, p.op.Accepted.Reference != ""
 	ev := Event{
 		Kind: EventLookedUp, Lookup: &found, Policy: &p.policy, ReviewID: "rev_poll", Actor: Actor{ActorWorker, "w"},
 		Evidence: &Evidence{ID: "ev_poll", Kind: EvidencePoll, Status: status, Detail: found.Detail},
@@ -52,7 +52,7 @@ func (p *polling) poll(found LookupOutcome, status int) {
 // Proves: M16a, M28
 func TestAQuietWaitLeavesLittleBehind(t *testing.T) {
 	t.Parallel()
-	p := newPolling(t, 48*time.Hour)
+	p := newPolling(t, 48*time.Hour, ourRef)
 	const times = 1440
 	version := p.op.Version
 	pending := LookupOutcome{Result: LookupPending, Reference: ourRef, Detail: `the target is still at work on it (state "queued")`}
@@ -105,11 +105,15 @@ func TestAnUnsteadyTargetLeavesLittleBehind(t *testing.T) {
 		"never the same words": func(n int) (LookupOutcome, int) {
 			return LookupOutcome{Result: LookupInconclusive, Detail: "no answer: port " + strings.Repeat("1", n%50)}, 0
 		},
+		"work without a name": func(int) (LookupOutcome, int) { return LookupOutcome{Result: LookupAbsent}, 200 },
 		"without a connection": func(n int) (LookupOutcome, int) {
 			return LookupOutcome{Result: LookupInconclusive, PauseConnection: n%3 == 0}, 0
 		},
 	} {
-		p := newPolling(t, 1000*time.Hour)
+		p := newPolling(t, 1000*time.Hour, ourRef)
+		if name == "work without a name" { // looked for in place of polls
+			p = newPolling(t, 1000*time.Hour, "")
+		}
 		for n := range 2000 {
 			p.poll(answer(n))
 		}

@@ -26,7 +26,8 @@ func (w *Worker) lookup(ctx context.Context, t *task) {
 	found, evidence := w.judgeLookup(t, request, &x)
 	stop()
 	found.Token, found.Began = t.token, w.ledger.seen.began(&t.op, t.leasedAt, t.asked)
-	found.Polled = t.op.Next == NextPoll
+	// Where a poll could not be built, a look-up went out instead.
+	found.Polled = evidence.Kind == EvidencePoll
 	evidence.ID = w.ledger.NewID(PrefixEvidence)
 	w.conclude(ctx, t, Event{Kind: EventLookedUp, Lookup: &found, Evidence: &evidence})
 }
@@ -46,9 +47,19 @@ func (w *Worker) judgeLookup(t *task, request []byte, x *Exchange) (l LookupOutc
 	if x.Redact != nil {
 		l.Reference, l.Detail = x.Redact(l.Reference), x.Redact(l.Detail)
 		redactMismatches(l.Differs, x.Redact)
+		redactCandidates(l.Candidates, x.Redact)
 		redactEvidence(&e, x.Redact)
 	}
 	return l, e
+}
+
+func redactCandidates(cs []Candidate, redact func(string) string) {
+	for i := range cs {
+		cs[i].Reference = redact(cs[i].Reference)
+		for j := range cs[i].Fields {
+			cs[i].Fields[j].Value = redact(cs[i].Fields[j].Value)
+		}
+	}
 }
 
 // redactEvidence blots secrets out of what is kept of an answer: a target that

@@ -248,12 +248,14 @@ type reviewView struct {
 type candidateView struct {
 	Reference string                   `json:"reference" doc:"The target's own; empty where it could not be read."`
 	Fields    []onefold.CandidateField `json:"fields" doc:"What the record shows, by JSON Pointer; values are JSON text."`
+	// RecordedBy is of the same workspace.
+	RecordedBy *string `json:"recorded_by" doc:"Another operation of the connection and capability that has recorded this reference as its result."`
 }
 
 func viewCandidates(list []onefold.Candidate) []candidateView {
 	out := make([]candidateView, len(list))
 	for i, c := range list {
-		out[i] = candidateView{c.Reference, append([]onefold.CandidateField{}, c.Fields...)}
+		out[i] = candidateView{c.Reference, append([]onefold.CandidateField{}, c.Fields...), optional(c.RecordedBy)}
 	}
 	return out
 }

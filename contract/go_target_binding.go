@@ -94,7 +94,11 @@ func (b goBinding) reported(op *onefold.Operation, request []byte, r *onefold.Wr
 		b.confirmed(&ans, op, request, r)
 	case onefold.OutcomeRejected:
 		ans.SettlesOperation = r.SettlesOperation
-	case onefold.OutcomeNotApplied, onefold.OutcomeNotSent, onefold.OutcomeExists:
+	case onefold.OutcomeExists:
+		if readable(r.Reference) {
+			ans.Reference = r.Reference
+		}
+	case onefold.OutcomeNotApplied, onefold.OutcomeNotSent:
 	case onefold.OutcomeInProgress:
 		ans.Doubt = onefold.DoubtInProgress
 	case onefold.OutcomeKeyConflict:
@@ -174,13 +178,14 @@ func (b goBinding) found(op *onefold.Operation, request []byte, r *onefold.Looku
 	switch r.Result {
 	case onefold.LookupFound:
 		ev.Asserts = onefold.AssertsEffect
-		if !readable(r.Reference) {
-			out.Detail = "a record was found, but the function gave no readable reference" + told
-			return
-		}
 		differs, hint := b.agreement(op, request, r.Record)
 		out.Result, out.Reference, out.Differs = onefold.LookupFound, r.Reference, differs
 		out.Detail = "the function found one record" + told + hint
+		if !readable(r.Reference) {
+			// The effect exists, whatever it is called: the law bars every further send.
+			out.Reference, out.Detail = "", "a record was found, but the function gave no readable reference"+told
+		}
+		out.Candidates = []onefold.Candidate{{Reference: out.Reference}}
 		if !r.Created.IsZero() {
 			at := r.Created.UTC()
 			ev.OccurredAt, out.Predates = &at, at.Before(op.CreatedAt.Add(-createdTolerance))

@@ -127,6 +127,10 @@ func TestReportsAreJudged(t *testing.T) {
 			}
 		})
 	}
+	exists := wrote(onefold.WriteReport{Outcome: onefold.OutcomeExists, Reference: "SLIP-1"})
+	if a, e := payroll(t).Judge(payslipOperation(), []byte(payslip), &exists, true); a.Reference != "SLIP-1" || e.Reference != "SLIP-1" || e.Asserts != onefold.AssertsNothing {
+		t.Errorf("a record that exists is known as %+v", a)
+	}
 	// What is not documented counts as stored.
 	x := wrote(onefold.InDoubt("500"))
 	if a, _ := payroll(t, "stores: [confirmed, rejected]", "stores: undocumented").Judge(payslipOperation(), []byte(payslip), &x, true); !a.Stored {
@@ -152,7 +156,7 @@ func TestLookUpReportsAreJudged(t *testing.T) {
 		"absent":       {&onefold.LookupReport{Result: onefold.LookupAbsent}, onefold.LookupAbsent, onefold.AssertsNoEffect, false},
 		"several":      {&onefold.LookupReport{Result: onefold.LookupSeveral}, onefold.LookupSeveral, onefold.AssertsEffect, false},
 		"inconclusive": {&onefold.LookupReport{Result: onefold.LookupInconclusive}, onefold.LookupInconclusive, onefold.AssertsNothing, false},
-		"nameless":     {&onefold.LookupReport{Result: onefold.LookupFound}, onefold.LookupInconclusive, onefold.AssertsEffect, false},
+		"nameless":     {&onefold.LookupReport{Result: onefold.LookupFound}, onefold.LookupFound, onefold.AssertsEffect, false},
 		"nothing":      {&onefold.LookupReport{}, onefold.LookupInconclusive, onefold.AssertsNothing, false},
 		"no report":    {nil, onefold.LookupInconclusive, onefold.AssertsNothing, false},
 	} {

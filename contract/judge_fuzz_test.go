@@ -89,8 +89,8 @@ func FuzzJudgeLookup(f *testing.F) {
 			if status != 200 && status != 404 || !complete || failure != "" || len(body) == 0 {
 				t.Fatalf("absence out of nothing: %+v", out)
 			}
-		case several, inconclusive:
-			if out.Reference != "" {
+		case several, inconclusive, onefold.LookupCandidates:
+			if out.Reference != "" || out.Result == onefold.LookupCandidates && (ev.Asserts != nothing || len(out.Candidates) != 1) {
 				t.Fatalf("%+v", out)
 			}
 		default:

@@ -174,7 +174,11 @@ func (p *program) absence(ev *onefold.Evidence) {
 // found judges the one record that matches.
 func (p *program) found(l *lookup, m *materials, a *answer, record *identity.Value, out *onefold.LookupOutcome, ev *onefold.Evidence) {
 	out.Candidates = p.shown(l, a, []*identity.Value{record})
-	if is, text := l.states.sort(record); is != stateEffect {
+	is, text := l.states.sort(record)
+	if is != stateUnlisted && !l.dated(m, record, out, ev) {
+		return
+	}
+	if is != stateEffect {
 		p.noEffectYet(l, m, a, record, sorted{is, text}, out, ev)
 		return
 	}
@@ -188,15 +192,24 @@ func (p *program) found(l *lookup, m *materials, a *answer, record *identity.Val
 	v := p.compare(m, record)
 	out.Differs = v.differs
 	out.Detail += v.hint()
+}
+
+// dated reads when a record was made, where the contract says that it shows that.
+// One that does not, or not in a readable way, cannot be judged: it may be older
+// than the operation (M15), so that it is shown to a person, whatever else it says.
+func (l *lookup) dated(m *materials, record *identity.Value, out *onefold.LookupOutcome, ev *onefold.Evidence) bool {
+	if l.Created == "" {
+		return true
+	}
 	at, date, ok := l.madeAt(record)
 	if !ok {
-		if l.Created != "" {
-			out.Detail += "; the record's own time cannot be read"
-		}
-		return
+		out.Result = onefold.LookupCandidates
+		out.Detail = "a record matches, but its own time cannot be read from " + l.Created + ": it may be older than the operation"
+		return false
 	}
 	ev.OccurredAt = &at
 	out.Predates = older(at, date, m.op.CreatedAt)
+	return true
 }
 
 // dayOr is a time, or the beginning of its day (UTC).

@@ -76,6 +76,10 @@ func (p *program) noEffectYet(
 	}
 	differs := p.compare(m, record).differs
 	switch {
+	case is.state == statePending && out.Predates:
+		// Nothing of this operation: a person sees it before anything comes of it.
+		out.Result, out.Predates = onefold.LookupCandidates, false
+		out.Detail = fmt.Sprintf("the target is at work on a record that is older than the operation (state %s)", is.text)
 	case is.state == statePending && len(differs) > 0:
 		out.Result, out.Reference, out.Differs = onefold.LookupFound, reference, differs
 		out.Detail = fmt.Sprintf("the target is at work on a record that differs from the approved request (state %s)", is.text)
