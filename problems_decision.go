@@ -142,7 +142,7 @@ func engineProblems() []Problem {
 		{
 			CodePaused, "The connection is paused", http.StatusConflict, RetrySame,
 			"The connection is paused or disabled, so nothing is sent through it. Look-ups go on.",
-			"Resume the connection, then ask again.",
+			"Resume the connection, or publish it in another mode where it is disabled, then ask again.",
 		},
 		{
 			CodeReplay, "A replay is not safe", http.StatusConflict, RetryNever,
