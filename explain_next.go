@@ -51,9 +51,12 @@ func (e *explanation) acceptedWords(a *Acceptance) string {
 	if a.Reference != "" {
 		work += " and calls it " + a.Reference
 	}
-	if a.Over {
+	switch {
+	case !a.Until.After(a.At):
+		work += "; the contract agrees on no time for it."
+	case a.Over:
 		work += "; the agreed time was over at " + clock(a.Until) + "."
-	} else {
+	default:
 		work += "; until " + clock(a.Until) + " that is as agreed."
 	}
 	if p := a.Polls; p != nil {

@@ -1,6 +1,9 @@
 package onefold
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Guards and actions of the rows in which an attempt's answer arrives, by its
 // holder or late.
@@ -330,21 +333,25 @@ func (s *step) endAccepted() {
 	s.endUncertain()
 }
 
-// accept notes work that the target took on for later and, where the contract
-// agrees on one, until when it should be done. The first word of it counts; a
-// name that comes later is added. found tells that the reference is that of a
-// record which a look-up found; where the target itself calls the work the same,
-// that counts.
+// accept notes work that the target took on for later and until when it should be
+// done; where the contract agrees on no time, that is over at once. The first word
+// of it counts; a name that comes later is added. found tells that the reference is
+// that of a record which a look-up found; where the target itself calls the work
+// the same, that counts.
 func (s *step) accept(reference string, found bool) {
-	switch a, p := s.op.Accepted, s.ev.Policy; {
-	case a != nil && a.Reference == "" && reference != "", a != nil && a.Found && !found && a.Reference == reference:
+	switch a := s.op.Accepted; {
+	case a == nil:
+		within := time.Duration(0)
+		if s.ev.Policy != nil {
+			within = s.ev.Policy.PollWithin
+		}
+		s.op.Accepted = &Acceptance{
+			Reference: reference, Found: found && reference != "", At: s.now, Until: s.now.Add(within), Over: within <= 0,
+		}
+	case a.Reference == "" && reference != "", a.Found && !found && a.Reference == reference:
 		named := *a
 		named.Reference, named.Found = reference, found
 		s.op.Accepted = &named
-	case a == nil && p != nil && p.PollWithin > 0:
-		s.op.Accepted = &Acceptance{
-			Reference: reference, Found: found && reference != "", At: s.now, Until: s.now.Add(p.PollWithin),
-		}
 	}
 }
 

@@ -122,3 +122,32 @@ func TestAnUnsteadyTargetLeavesLittleBehind(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkWithoutAnAgreedTimeIsAnIncidentAtOnce: a contract may call an answer
+// accepted and agree on no time and no poll. That is told at once, and what the
+// target took on is not sent again because nothing is to be seen of it.
+//
+// Proves: M11, M12, M16a
+func TestWorkWithoutAnAgreedTimeIsAnIncidentAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, accepted := range map[string]func(*tale) *tale{
+		"its answer": func(l *tale) *tale { return l.answer(1, Answer{Outcome: OutcomeAccepted}) },
+		"a look-up": func(l *tale) *tale {
+			return l.answer(1, Answer{Outcome: OutcomeUnknown}).look(LookupOutcome{Result: LookupPending})
+		},
+	} {
+		l := newTale(t)
+		l.policy.InDoubt = []RecoveryStep{StepLookup, StepOperator}
+		accepted(l.send(Write)).is(Uncertain)
+		if !l.op.Unresolved() || l.op.Doubt.Reason != DoubtAccepted || l.op.Next != NextLookup {
+			t.Errorf("by %s: unresolved %v, doubt %+v, next %s", name, l.op.Unresolved(), l.op.Doubt, l.op.Next)
+		}
+		if text := Explain(l.op, Terms{Mode: ModeAutonomous}, l.policy, nil, l.now); !strings.Contains(text, "agrees on no time") ||
+			!strings.Contains(text, "Finding nothing proves nothing of work") {
+			t.Errorf("by %s: the explanation says\n%s", name, text)
+		}
+		l.wait(time.Hour).look(LookupOutcome{Result: LookupAbsent}).is(Uncertain)
+		l.refuses(l.try(Event{Kind: EventAgreedTimeOver}), CodeNotDue)
+		l.look(LookupOutcome{Result: LookupFound, Reference: ourRef}).is(Confirmed)
+	}
+}

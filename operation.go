@@ -272,9 +272,9 @@ type Standing struct {
 	Version int64 `json:"version"`
 }
 
-// Acceptance is work that a target took on for later, under a contract that
-// says how long that may take. It is made by the first word of it and replays do
-// not restart it.
+// Acceptance is work that a target took on for later. It is made by the first word
+// of it and replays do not restart it. No look-up proves it absent: the target may
+// carry it out whenever it likes.
 type Acceptance struct {
 	// Reference is the target's own name for the work, empty where it gave none.
 	Reference string    `json:"reference,omitempty"`
@@ -283,7 +283,8 @@ type Acceptance struct {
 	// not what the target called the work when it accepted it: what comes of such a
 	// record is no direct answer to this operation (M18).
 	Found bool `json:"found,omitempty"`
-	// Until is the end of the agreed time. Until then the wait is no incident.
+	// Until is the end of the agreed time, At where the contract agrees on none. Until
+	// then the wait is no incident.
 	Until time.Time `json:"until"`
 	// Over is set when the agreed time had passed without a result: from then on
 	// the operation counts as unresolved (M16a). It is set by the step that finds

@@ -71,7 +71,7 @@ type doubtView struct {
 
 type nextView struct {
 	Action onefold.NextAction `json:"action"`
-	At     *time.Time         `json:"at" doc:"When the next step is due; with operator, when the next look-up is, if one is planned."`
+	At     *time.Time         `json:"at" doc:"When the next step is due; with operator, when the next look-up is, if one is planned. An attempt or a replay waits for its connection while that is paused or disabled."`
 }
 
 type holdView struct {
