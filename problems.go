@@ -38,7 +38,7 @@ type Problem struct {
 func Problems() []Problem {
 	var all []Problem
 	for _, part := range [][]Problem{
-		requestProblems(), keyProblems(), admissionProblems(), findingProblems(), decisionProblems(),
+		requestProblems(), keyProblems(), stateProblems(), admissionProblems(), findingProblems(), decisionProblems(),
 		documentProblems(), engineProblems(),
 	} {
 		all = append(all, part...)
@@ -144,7 +144,8 @@ func keyProblems() []Problem {
 	}
 }
 
-func admissionProblems() []Problem {
+// stateProblems are those of the server itself, and of what it finds under way.
+func stateProblems() []Problem {
 	return []Problem{
 		{
 			CodeDraining, "Shutting down", http.StatusServiceUnavailable, RetrySame,
@@ -166,6 +167,11 @@ func admissionProblems() []Problem {
 			"Another transaction has submitted the key and has neither committed nor given up. This submission was not admitted.",
 			"Send the same request with the same key again, after `Retry-After`.",
 		},
+	}
+}
+
+func admissionProblems() []Problem {
+	return []Problem{
 		{
 			CodeCapabilityUnknown, "Unknown capability", http.StatusNotFound, RetryChanged,
 			"No capability of this name is published.",

@@ -383,12 +383,11 @@ func (i *Inspection) EachOpenReview(ctx context.Context, visit func(id, operatio
 
 // Admitted is what a search among all operations found.
 type Admitted struct {
-	// Seen is how many operations were looked at, the newest first; All tells
-	// whether that was every one.
-	Seen int64
-	All  bool
-	// Lost are ids of operations whose standing lies nowhere, or in two places.
-	Lost []string
+	Searched
+	// Lost are ids of operations whose standing lies nowhere, or in two places;
+	// Strays are numbers of finished standings whose operation is gone.
+	Lost   []string
+	Strays []int64
 }
 
 // Admitted looks, from the newest operation on, whether each has its one
@@ -418,8 +417,38 @@ func (i *Inspection) Admitted(ctx context.Context) (out Admitted, err error) {
 		}
 		out.Seen += int64(len(page))
 		if len(page) < inspectPage {
-			out.All = true
-			return out, nil
+			out.All, out.Strays, err = i.strays(ctx)
+			return out, err
+		}
+	}
+}
+
+// strays looks for finished standings of no operation; all is false when the time
+// was over. Those of live ones are shown by EachLive.
+func (i *Inspection) strays(ctx context.Context) (all bool, strays []int64, err error) {
+	type row struct {
+		num  int64
+		here bool
+	}
+	scan := func(s scanner) (r row, err error) {
+		err = s.Scan(&r.num, &r.here)
+		return r, err
+	}
+	for before := int64(math.MaxInt64); ; {
+		page, err := collect(ctx, i.reader, "health.finished", scan, before, inspectPage)
+		if err != nil {
+			if ctx.Err() != nil {
+				return false, strays, nil //nolint:nilerr // as above
+			}
+			return false, strays, i.reader.failure("read the finished operations", err)
+		}
+		for _, r := range page {
+			if before = r.num; !r.here {
+				strays = append(strays, r.num)
+			}
+		}
+		if len(page) < inspectPage {
+			return true, strays, nil
 		}
 	}
 }
@@ -469,6 +498,11 @@ func (i *Inspection) Times(ctx context.Context) (t Times, err error) {
 // Pauses lists the paused connections of all workspaces.
 func (i *Inspection) Pauses(ctx context.Context) ([]onefold.Pause, error) {
 	return i.store().Pauses(ctx, "")
+}
+
+// Documents returns all published documents, of all workspaces.
+func (i *Inspection) Documents(ctx context.Context) ([]onefold.Document, error) {
+	return i.store().AllDocuments(ctx)
 }
 
 // Installation returns what identifies this copy of the data.

@@ -54,3 +54,45 @@ SELECT coalesce(max(d.published_at), 0) FROM document AS d;
 -- name: health.runner
 -- index: INTEGER PRIMARY KEY
 SELECT r.worker, r.taken_at, r.released_at FROM runner AS r WHERE r.seq < ?1 ORDER BY r.seq DESC LIMIT 1;
+
+-- Finished operations' standings from the newest on, each with whether the operation is there that it is of.
+-- name: health.finished
+-- index: INTEGER PRIMARY KEY
+SELECT f.operation, EXISTS (SELECT 1 FROM operation AS o WHERE o.num = f.operation)
+FROM finished_operation AS f
+WHERE f.operation < ?1
+ORDER BY f.operation DESC
+LIMIT ?2;
+
+-- Operations from the newest on, each with what has to be kept of it: whether its request is there, the digest of its
+-- outgoing request, its standing, its timeline and its evidence.
+-- name: health.kept
+-- index: INTEGER PRIMARY KEY
+-- index: timeline_by_operation
+-- index: evidence_by_operation
+SELECT o.num, o.id, o.workspace, o.capability, o.key,
+    EXISTS (SELECT 1 FROM payload AS p WHERE p.operation = o.num),
+    (SELECT z.digest FROM frozen AS z WHERE z.operation = o.num),
+    coalesce(l.standing, f.standing),
+    (SELECT json_group_array(json_object(
+        'seq', t.seq, 'event', t.event, 'version', t.version, 'evidence', coalesce(t.evidence, ''),
+        'attempt', coalesce(t.attempt, '')
+    )) FROM timeline AS t WHERE t.operation = o.num),
+    (SELECT json_group_array(json_object('id', e.id, 'kind', e.kind)) FROM evidence AS e WHERE e.operation = o.num)
+FROM operation AS o
+LEFT JOIN live_operation AS l ON l.operation = o.num
+LEFT JOIN finished_operation AS f ON f.operation = o.num
+WHERE o.num < ?1
+ORDER BY o.num DESC
+LIMIT ?2;
+
+-- Those of the given operations that hold their key without a claim, or let it go without a word of it. They come as
+-- pairs of number and claim's digest, as a JSON array of arrays.
+-- name: health.unclaimed
+-- index: INTEGER PRIMARY KEY
+SELECT o.num
+FROM json_each(?1) AS page CROSS JOIN operation AS o ON o.num = page.value ->> 0
+WHERE CASE WHEN o.released = 0
+    THEN NOT EXISTS (SELECT 1 FROM claim AS c WHERE c.digest = unhex(page.value ->> 1) AND c.operation = o.num)
+    ELSE NOT EXISTS (SELECT 1 FROM released_claim AS r WHERE r.digest = unhex(page.value ->> 1) AND r.operation = o.num)
+END;

@@ -26,7 +26,9 @@ func newDoctor(a *app) *cobra.Command {
 		Long: "Examine an installation's database, also beside a running server, and change nothing in it: the settings that\n" +
 			"durability rests on, integrity, migrations, the size of the write-ahead log, free space, whether somebody runs the\n" +
 			"file, expired leases, attempts without an end, operations and reviews without an owner, the oldest operation that\n" +
-			"is unknown at its target, paused connections, the clock, and the secret, where " + envSecret + " is given.\n\n" +
+			"is unknown at its target, rows that are gone, paused connections, the clock, the secret, where " + envSecret + " is\n" +
+			"given, and the secrets of connections: files below --secrets-dir, and variables as this process has them, which the\n" +
+			"server's may differ from.\n\n" +
 			"Each check is ok, warning, failed or not_checked. The exit code is 1 where one failed, else 0.",
 		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c, &o) },
 	}
@@ -40,7 +42,8 @@ func newDoctor(a *app) *cobra.Command {
 	addRanged(f, durationFlag{&d.MaxAge, time.Second, mostAge}, "max-age", "how old an operation may be that is unknown at its target, before it is warned of")
 	addRanged(f, durationFlag{&d.Grace, leastTiming, mostTiming}, "grace", "how late the runner may be with expired leases and due work")
 	addRanged(f, durationFlag{&d.ClockError, leastTiming, mostTiming}, "clock-error", "how far ahead of this machine's clock a record may be")
-	addRanged(f, durationFlag{&d.Within, leastTiming, mostTiming}, "within", "how long each of the two checks may take that read everything: integrity, and whether an operation was lost")
+	addRanged(f, durationFlag{&d.Within, leastTiming, mostTiming}, "within", "how long each of the searches may take that read everything: integrity, lost operations, rows that are gone, secrets")
+	f.StringVar(&d.SecretsFolder, "secrets-dir", "", "`FOLDER` of file: secrets, as serve has it")
 	return c
 }
 
@@ -54,7 +57,7 @@ func (a *app) doctor(c *cobra.Command, o *doctorOrder) error {
 		return err
 	}
 	a.doctorSecret(c.Context(), &o.options)
-	o.options.Now, o.options.Boot = a.Now, a.Boot
+	o.options.Now, o.options.Boot, o.options.LookupEnv = a.Now, a.Boot, a.LookupEnv
 	report := doctor.Examine(c.Context(), inspection, o.options)
 	if err := errors.Join(c.Context().Err(), inspection.Close()); err != nil {
 		return err

@@ -45,6 +45,8 @@ type Health interface {
 	EachLive(ctx context.Context, visit func(op *onefold.Operation, faults []string)) error
 	EachOpenReview(ctx context.Context, visit func(id, operation string, faults []string)) error
 	Admitted(ctx context.Context) (sqlite.Admitted, error)
+	EachGap(ctx context.Context, visit func(operation string, gaps []sqlite.Gap)) (sqlite.Searched, error)
+	Documents(ctx context.Context) ([]onefold.Document, error)
 	Times(ctx context.Context) (sqlite.Times, error)
 	Pauses(ctx context.Context) ([]onefold.Pause, error)
 	Installation(ctx context.Context) (onefold.Installation, error)
@@ -60,7 +62,7 @@ const (
 	// DefaultMaxAge is how old an unresolved operation may become: the time that a
 	// contract gives to finding out, where it names no other.
 	DefaultMaxAge = 24 * time.Hour
-	// DefaultWithin bounds each of the two checks that read everything.
+	// DefaultWithin bounds each of the searches that read everything.
 	DefaultWithin = 10 * time.Second
 	// DefaultGrace is how late housekeeping may be before it counts as missing: ten
 	// of its scans.
@@ -69,7 +71,7 @@ const (
 	DefaultClockError = 2 * time.Second
 )
 
-// Options are the limits, the clocks and the secret. Now and Boot are required;
+// Options are the limits, the clocks, the secret and where other secrets are. Now and Boot are required;
 // a limit of zero is its default.
 type Options struct {
 	MaxLog, MinFree           int64
@@ -80,6 +82,11 @@ type Options struct {
 	SecretGiven               bool
 	SecretID, SecretCheck     string // of the secret that was given
 	SecretTrouble, SecretHint string // why it cannot be used, "" where it can
+	// SecretsFolder and LookupEnv are where the connections' secrets are looked for:
+	// the folder that serve has, "" where nobody names it, and this process's own
+	// environment.
+	SecretsFolder string
+	LookupEnv     func(name string) (string, bool)
 }
 
 func (o Options) filled() Options {
@@ -122,10 +129,12 @@ func Examine(ctx context.Context, h Health, o Options) Report {
 	e.files()
 	e.work(ctx)
 	e.lost(ctx)
+	e.kept(ctx)
 	e.reviews(ctx)
 	e.pauses(ctx)
 	e.clock(ctx, e.report.At, boot)
 	e.secret(ctx)
+	e.connectionSecrets(ctx)
 	e.report.OK = true
 	for _, c := range e.report.Checks {
 		e.report.OK = e.report.OK && c.Status != Failed

@@ -118,8 +118,8 @@ func (c *clinic) examine() map[string]doctor.Check {
 func names() []string {
 	return []string{
 		"sqlite_version", "journal_mode", "synchronous", "integrity", "migrations", "wal_size", "disk_space", "runner", "leases",
-		"open_attempts", "orphans", "records", "review_owners", "unresolved", "unplanned", "admitted", "reviews", "pauses", "clock",
-		"secret",
+		"open_attempts", "orphans", "records", "review_owners", "unresolved", "unplanned", "admitted", "claims",
+		"payloads", "outgoing_requests", "evidence", "timelines", "reviews", "pauses", "clock", "secret", "connection_secrets",
 	}
 }
 
@@ -389,7 +389,8 @@ func fileSabotages() []sabotage {
 		{"a full disk", func(c *clinic) { c.options.MinFree = 1 << 62 }, failed("disk_space")},
 		{"a page that was overwritten", (*clinic).damage, failed("integrity")},
 		{"no time to look", func(c *clinic) { c.Admit(c.t, "k"); c.running(); c.options.Within = 1 }, map[string]doctor.Status{
-			"integrity": doctor.NotChecked, "admitted": doctor.NotChecked,
+			"integrity": doctor.NotChecked, "admitted": doctor.NotChecked, "claims": doctor.NotChecked, "payloads": doctor.NotChecked,
+			"outgoing_requests": doctor.NotChecked, "evidence": doctor.NotChecked, "timelines": doctor.NotChecked,
 		}},
 		{"a migration that was not run", func(c *clinic) { c.close(); c.sql(`DELETE FROM migration`) }, after(doctor.NotChecked)},
 		{"a migration of a later release", func(c *clinic) {

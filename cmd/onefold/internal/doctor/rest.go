@@ -19,15 +19,18 @@ func (e *examination) lost(ctx context.Context) {
 		e.unread("admitted", err)
 		return
 	}
-	seen := fmt.Sprintf("all %d operations", a.Seen)
-	if !a.All {
-		seen = fmt.Sprintf("the newest %d operations (the time was over)", a.Seen)
-	}
-	lost := list{}
+	seen := searched(a.Searched)
+	lost, strays := list{}, list{}
 	for _, id := range a.Lost {
 		lost.add(id)
 	}
+	for _, num := range a.Strays {
+		strays.add(fmt.Sprintf("row %d", num))
+	}
 	switch {
+	case strays.n > 0:
+		e.add("admitted", Failed, fmt.Sprintf("%d finished operations are gone but for their standing: %s", strays.n, strays.String()),
+			"this is a fault of onefold or a changed file: keep a copy of the file and report it")
 	case lost.n > 0:
 		e.add("admitted", Failed, fmt.Sprintf("%d of %s have no standing, or two: %s", lost.n, seen, lost.String()),
 			"this is a fault of onefold or a changed file: keep a copy of the file and report it")
