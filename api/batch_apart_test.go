@@ -22,8 +22,10 @@ func plain(key, more string) string {
 // Proves: I1, I3a, I10, M25
 func TestBrokenSubmissionsHarmNoOthers(t *testing.T) {
 	t.Parallel()
+	h := newHouse(t)
+	token := h.token("acme", onefold.RoleSubmit, onefold.RoleRead)
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name, item string
 		// outcome as the helper of that name tells it, and the text before which the
 		// offset points; "" for no offset.
@@ -59,10 +61,7 @@ func TestBrokenSubmissionsHarmNoOthers(t *testing.T) {
 		{"a request longer than it may be", `{"idempotency_key":"x","capability":"payments.send","request":"` + strings.Repeat("x", 1<<20) + `"}`, "413 too_large too_large", `x"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			h := newHouse(t)
-			token := h.token("acme", onefold.RoleSubmit, onefold.RoleRead)
-			body := `{ "items" : [` + plain("before", "") + " ,\n" + c.item + `,` + plain("behind", "") + `] }`
+			body := `{ "items" : [` + plain(fmt.Sprint("before-", i), "") + " ,\n" + c.item + `,` + plain(fmt.Sprint("behind-", i), "") + `] }`
 			answer := h.call("POST", "/v1/operations:batch", token, body).wants(t, http.StatusOK, "")
 			results := answer.items()
 			if len(results) != 3 || outcome(results[0]) != "201" || outcome(results[2]) != "201" {
