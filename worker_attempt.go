@@ -101,9 +101,9 @@ func (w *Worker) reportLate(ctx context.Context, t *task, request []byte, attemp
 // frozen returns the approved request and the frozen one: as stored, or built
 // now for the first attempt (M2a).
 func (w *Worker) frozen(ctx context.Context, t *task) ([]byte, Frozen, error) {
-	request, err := w.store.Request(ctx, t.op.ID)
+	request, err := w.request(ctx, t)
 	if err != nil {
-		return nil, Frozen{}, unavailable(err)
+		return nil, Frozen{}, err
 	}
 	// The first begin stores the frozen request and its attempt together: where no
 	// attempt is on record there is none to be read.
@@ -119,6 +119,25 @@ func (w *Worker) frozen(ctx context.Context, t *task) ([]byte, Frozen, error) {
 		failpoint.After(failpoint.Frozen)
 	}
 	return request, frozen, err
+}
+
+// request reads the approved request, and holds it against the fingerprint of its
+// admission: nothing is sent for, and nothing judged by, what a damaged file makes of
+// it (I13). A fingerprint under a secret that is not in use any more cannot be held
+// against.
+func (w *Worker) request(ctx context.Context, t *task) ([]byte, error) {
+	request, err := w.store.Request(ctx, t.op.ID)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	fingerprint, key, err := t.binding.Fingerprint(request)
+	if err != nil || key == t.op.FingerprintKey && fingerprint != t.op.Fingerprint {
+		return nil, &Error{
+			Code: CodeRequestInvalid, Operation: t.op.ID,
+			Message: "what is stored as its request is not what was admitted: the file is damaged, or was written to",
+		}
+	}
+	return request, nil
 }
 
 // describeError is an error's text if it is one of ours, which are safe to show.

@@ -5,7 +5,11 @@ import "context"
 // lookup asks the target whether the effect exists. It is no attempt: it has no
 // effect. It counts as begun at the lease, which was durable before it (M12).
 func (w *Worker) lookup(ctx context.Context, t *task) {
-	request, err := w.store.Request(ctx, t.op.ID)
+	request, err := w.request(ctx, t)
+	if CodeOf(err) == CodeRequestInvalid {
+		w.reconsider(ctx, t, Reconsideration{Unsendable: describeError(err)})
+		return
+	}
 	if err != nil {
 		w.handBack(context.WithoutCancel(ctx), t)
 		return

@@ -224,8 +224,18 @@ func TestC68ExpiredHolderWakesUpAndSends(t *testing.T) {
 	close(wake)
 	op = r.UntilState(op.ID, onefold.Confirmed)
 	agrees(t, r, op, 1, 1)
-	if len(op.Attempts) != 2 || op.Attempts[0].Verdict != onefold.VerdictNotSent || op.Attempts[0].ClosedBy != onefold.ClosedByReport {
-		t.Errorf("attempts %+v; want a first that was told it may not send", op.Attempts)
+	if len(op.Attempts) < 2 || op.Attempts[0].ClosedBy != onefold.ClosedByReport {
+		t.Errorf("attempts %+v; want a first that reported late", op.Attempts)
+	}
+	// However often a holder overslept its lease, it was told that it may not send.
+	for i, a := range op.Attempts {
+		want := onefold.VerdictNotSent
+		if i == len(op.Attempts)-1 {
+			want = onefold.VerdictConfirmed
+		}
+		if a.Verdict != want {
+			t.Errorf("attempt %d ended as %s, want %s", a.Number, a.Verdict, want)
+		}
 	}
 }
 
