@@ -33,15 +33,15 @@ func (ev *Event) References(op *Operation) []string {
 	return refs
 }
 
-// reference is that of the effect, or of the existing record, that the event
-// speaks of; "" if it names none.
+// reference is that of the effect, or of the existing or failed record, that the
+// event speaks of; "" if it names none.
 func (ev *Event) reference() string {
 	switch {
 	case ev.Answer != nil && (ev.Answer.Outcome != OutcomeAccepted || ev.Answer.EffectExists):
 		return ev.Answer.Reference
 	case ev.Lookup != nil:
 		return ev.Lookup.Reference
-	case ev.Observation != nil && ev.Observation.Asserts == AssertsEffect:
+	case ev.Observation != nil && (ev.Observation.Asserts == AssertsEffect || ev.Observation.FinallyFailed):
 		return ev.Observation.Reference
 	case ev.Resolution != nil && ev.Resolution.Outcome == ResolveConfirmed:
 		return ev.Resolution.Reference

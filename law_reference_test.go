@@ -91,6 +91,14 @@ func TestOneRecordConfirmsOneOperation(t *testing.T) {
 	failed.FinallyFailed = true
 	review(doubtful().lookFor(failed, another()).is(Uncertain))
 
+	event.Observation = &Observation{Asserts: AssertsNoEffect, FinallyFailed: true, Reference: ourRef}
+	if refs := event.References(&l.op); !slices.Equal(refs, []string{ourRef}) {
+		t.Errorf("the word of a failure gives %v to weigh", refs)
+	}
+	doubtful().do(event).is(Uncertain)
+	event.Recorded = nil
+	doubtful().do(event).is(Rejected)
+
 	// More share it than can be told apart: that confirms nothing, and names nobody.
 	l = doubtful().lookFor(found, map[string]string{ourRef: ""}).is(Uncertain).owned(ReviewExistsElsewhere)
 	if r := l.op.OpenReviews()[0]; strings.Contains(r.Detail, "operation op_") || r.Candidates[0].RecordedBy != "" {

@@ -11,7 +11,7 @@ import (
 
 // leastCases is how many combinations the walk must have seen: well below what
 // it sees now, far above what an accident would leave.
-const leastCases = 800_000
+const leastCases = 1_500_000
 
 // mostComplaints bounds what a failing walk prints.
 const mostComplaints = 25
