@@ -49,9 +49,19 @@ func (a *agreement) budgets() {
 	a.list(
 		spent,
 		"When finding out takes longer than its budget, the operation stays uncertain and a review is opened for its owner. It is never rejected for want of knowledge, and it never stays without an owner.",
-		"While a connection is paused nothing begins, repeats included; look-ups go on. These budgets stand still, the target's window does not.",
+		a.paused(),
 		fmt.Sprintf("Each wait is shortened by up to a quarter by chance, so that many operations do not come at the same moment. No operation ever has more than %d attempts.", onefold.MaxAttempts),
 	)
+}
+
+// paused says what a pause means, and which one comes by itself whatever the
+// target answers.
+func (a *agreement) paused() string {
+	words := "While a connection is paused nothing begins, repeats included; look-ups go on. These budgets stand still, the target's window does not."
+	if a.connection.Auth.Scheme != "" {
+		words += " A secret of the connection that cannot be had pauses it, until a person has put it there and resumes it: nothing is sent meanwhile, and what found out has spent one attempt at most."
+	}
+	return words
 }
 
 func waitWords(b onefold.Backoff) string {
