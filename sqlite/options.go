@@ -134,12 +134,15 @@ type Store struct {
 	writer  *writer
 	readers *reader
 	runner  runnerPlace
+	// presence is shared with the writer.
+	presence *presence
 	// Questions that many ask at once.
 	claims    gather[[16]byte, claimState]
 	standings gather[int64, string]
 	repeats   repeats
 	known     *known
 	pauses    pauses
+	poison    poison
 }
 
 var _ onefold.Store = (*Store)(nil)
@@ -164,20 +167,27 @@ func Open(ctx context.Context, opts Options) (_ *Store, err error) {
 			return nil, err
 		}
 	}
-	s := &Store{opts: opts, queries: q, known: &known{seed: maphash.MakeSeed()}}
+	s := &Store{
+		opts: opts, queries: q, known: &known{seed: maphash.MakeSeed()},
+		presence: &presence{path: opts.Path, log: opts.Log},
+	}
 	s.claims.look, s.standings.look = s.lookClaims, s.lookStandings
 	defer func() {
 		if err != nil {
 			_ = s.Close()
 		}
 	}()
-	if s.writer, err = openWriter(ctx, &s.opts, q, s.known, &s.pauses); err != nil {
+	if err := s.presence.note(); err != nil {
+		return nil, err
+	}
+	if s.writer, err = openWriter(ctx, &s.opts, q, s.known, &s.pauses, s.presence); err != nil {
 		return nil, err
 	}
 	if s.readers, err = openReader(ctx, &s.opts, q); err != nil {
 		return nil, err
 	}
-	if err := s.Ping(ctx); err != nil {
+	s.readers.present = s.presence
+	if err := errors.Join(s.presence.note(), s.Ping(ctx)); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -208,9 +218,12 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return s.opts.now(), nil
 }
 
-// Ping tells whether the file can be read and its migrations are those of this
-// release.
+// Ping tells whether the file is the one that was opened, can be read, and has the
+// migrations of this release.
 func (s *Store) Ping(ctx context.Context) error {
+	if err := s.presence.check(); err != nil {
+		return err
+	}
 	migrations, err := embeddedMigrations()
 	if err != nil {
 		return err
@@ -228,6 +241,18 @@ type reader struct {
 	db      *sql.DB
 	queries queries
 	cache   statements
+	present *presence // nil for an inspection
+}
+
+// statement is a query by its name, ready to be run, unless the file is another one
+// than was opened: what it says then is nobody's truth any more.
+func (r *reader) statement(ctx context.Context, name string) (*sql.Stmt, error) {
+	if r.present != nil {
+		if err := r.present.check(); err != nil {
+			return nil, err
+		}
+	}
+	return r.cache.get(ctx, r.queries, name)
 }
 
 func openReader(ctx context.Context, opts *Options, q queries) (*reader, error) {

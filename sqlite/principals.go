@@ -30,6 +30,9 @@ func (s *Store) Installation(ctx context.Context) (onefold.Installation, error) 
 	for _, c := range checks {
 		out.Secrets[c.id] = c.value
 	}
+	if err == nil {
+		out.KeyIDs, err = collect(ctx, s.readers, "secret.in_use", scanText)
+	}
 	return out, s.readers.failure("read the installation record", err)
 }
 
@@ -126,7 +129,12 @@ func scanToken(row scanner) (t onefold.Token, err error) {
 	}
 	t.CreatedAt, t.ExpiresAt = fromNano(created), fromNullNano(expires)
 	t.RevokedAt, t.LastUsedAt = fromNullNano(revoked), fromNullNano(used)
-	return t, errors.Join(json.Unmarshal([]byte(roles), &t.Roles), json.Unmarshal([]byte(connections), &t.Connections))
+	// A token whose roles, or the connections to which they are limited, cannot be
+	// read may do nothing, and hides no other in a list.
+	if errors.Join(json.Unmarshal([]byte(roles), &t.Roles), json.Unmarshal([]byte(connections), &t.Connections)) != nil {
+		t.Roles, t.Connections = nil, nil
+	}
+	return t, nil
 }
 
 // RevokeToken ends a token for good; one that is revoked stays as it is.
@@ -148,7 +156,7 @@ func (s *Store) RevokeToken(ctx context.Context, workspace, id string) error {
 // TokenByHash finds a token by the SHA-256 (hex) of its secret, expired and
 // revoked ones included.
 func (s *Store) TokenByHash(ctx context.Context, hash string) (onefold.Token, bool, error) {
-	stmt, err := s.readers.cache.get(ctx, s.queries, "token.by_hash")
+	stmt, err := s.readers.statement(ctx, "token.by_hash")
 	if err != nil {
 		return onefold.Token{}, false, s.readers.failure("find a token", err)
 	}

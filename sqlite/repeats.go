@@ -58,7 +58,7 @@ func (c claimState) is(h *held) bool { return c.num == h.num && c.version == h.o
 // lookClaims looks many claims up.
 func (s *Store) lookClaims(batch []*asked[[16]byte, claimState]) (err error) {
 	ctx := context.Background() // it is many callers' statement, and a short one
-	stmt, err := s.readers.cache.get(ctx, s.readers.queries, "claim.known")
+	stmt, err := s.readers.statement(ctx, "claim.known")
 	if err != nil {
 		return err
 	}

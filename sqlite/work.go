@@ -66,6 +66,7 @@ func (s *Store) Due(ctx context.Context, at time.Time, free map[onefold.Connecti
 
 func (s *Store) dueOf(ctx context.Context, c busyConnection, at time.Time, limit int) ([]onefold.DueItem, error) {
 	var out []onefold.DueItem
+	now := s.opts.now()
 	for sends, first := range []sql.NullInt64{c.quiet, c.sends} {
 		if !first.Valid || first.Int64 > nano(at) {
 			continue
@@ -75,11 +76,15 @@ func (s *Store) dueOf(ctx context.Context, c busyConnection, at time.Time, limit
 			err := row.Scan(&item.ID, &due)
 			item.Due = fromNano(due)
 			return item, err
-		}, c.num, sends, nano(at), limit)
+		}, c.num, sends, nano(at), limit+s.poison.size())
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, items...)
+		for _, item := range items {
+			if !s.poison.has(item.ID, now) {
+				out = append(out, item)
+			}
+		}
 	}
 	slices.SortStableFunc(out, func(a, b onefold.DueItem) int { return a.Due.Compare(b.Due) })
 	return out[:min(limit, len(out))], nil
@@ -104,24 +109,38 @@ func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
 }
 
 // Overdue returns operations, settled ones included, whose WakeAt is not after
-// at, the longest overdue first; at most 1000.
+// at, the longest overdue first; at most 1000. Those whose records are damaged are
+// left out and logged, and keep nobody else from being found.
 func (s *Store) Overdue(ctx context.Context, at time.Time, limit int) ([]onefold.Operation, error) {
 	if limit <= 0 || limit > maxOverdue {
 		limit = maxOverdue
 	}
-	found, err := collect(ctx, s.readers, "work.overdue", scanOperation, nano(at), limit)
-	if err != nil {
-		return nil, s.readers.failure("look for overdue work", err)
-	}
-	out := make([]onefold.Operation, 0, len(found))
-	for _, h := range found {
-		if h.op.WakeAt() == nil {
-			return nil, errors.New("sqlite: the operation " + h.op.ID + " is to be woken, but not by its standing")
+	var out []onefold.Operation
+	for asked := limit; ; {
+		found, err := collect(ctx, s.readers, "work.overdue", scanOperation, nano(at), asked)
+		if err != nil {
+			return nil, s.readers.failure("look for overdue work", err)
 		}
-		out = append(out, h.op)
+		out = out[:0]
+		for _, h := range found {
+			switch {
+			case h.op.Unreadable != "":
+				s.tell(h.op.ID, h.op.Unreadable)
+			case h.op.WakeAt() == nil:
+				s.tell(h.op.ID, "its column wake_at is not what its standing says")
+			default:
+				out = append(out, h.op)
+			}
+		}
+		// As many more as were left out, until the page is full or there are no more.
+		left := len(found) - len(out)
+		if len(found) < asked || len(out) >= limit {
+			break
+		}
+		asked = limit + left
 	}
 	slices.SortStableFunc(out, func(a, b onefold.Operation) int { return a.WakeAt().Compare(*b.WakeAt()) })
-	return out, nil
+	return out[:min(limit, len(out))], nil
 }
 
 // Stats counts the work of a workspace, or of all ("", with connections of the
@@ -202,7 +221,7 @@ func (s *Store) count(ctx context.Context, workspace string, now int64, stats *o
 
 // each runs a statement within a transaction and reads its rows one by one.
 func (r *reader) each(ctx context.Context, tx *sql.Tx, name string, scan func(scanner) error, args ...any) (err error) {
-	stmt, err := r.cache.get(ctx, r.queries, name)
+	stmt, err := r.statement(ctx, name)
 	if err != nil {
 		return err
 	}

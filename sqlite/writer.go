@@ -49,6 +49,7 @@ type writer struct {
 	queries queries
 	known   *known // what committed steps left behind
 	pauses  *pauses
+	present *presence
 	queue   chan *task
 	stopped chan struct{}
 	session *session // nil: to be opened; the writer's goroutine's alone
@@ -57,13 +58,13 @@ type writer struct {
 	closed bool
 }
 
-func openWriter(ctx context.Context, opts *Options, q queries, k *known, p *pauses) (*writer, error) {
+func openWriter(ctx context.Context, opts *Options, q queries, k *known, p *pauses, present *presence) (*writer, error) {
 	c, err := newConnector(opts, writerSettings(opts))
 	if err != nil {
 		return nil, err
 	}
 	w := &writer{
-		db: sql.OpenDB(c), opts: opts, queries: q, known: k, pauses: p,
+		db: sql.OpenDB(c), opts: opts, queries: q, known: k, pauses: p, present: present,
 		queue: make(chan *task, maxQueue), stopped: make(chan struct{}),
 	}
 	w.db.SetMaxOpenConns(1)
@@ -199,6 +200,10 @@ func (w *writer) carryOut(batch []*task) {
 // transaction runs steps in one transaction. It is false where a step failed
 // and everything was undone; the error of that step is then in the task.
 func (w *writer) transaction(batch []*task) bool {
+	if err := w.present.check(); err != nil {
+		setAll(batch, err)
+		return true
+	}
 	if err := w.begin(); err != nil {
 		setAll(batch, storeError("begin", err))
 		return true
@@ -220,6 +225,11 @@ func (w *writer) transaction(batch []*task) bool {
 		return true
 	}
 	failpoint.After(failpoint.Committed)
+	// Nobody is told of what was written to a file that is not at its path any more.
+	if err := w.present.check(); err != nil {
+		setAll(batch, fmt.Errorf("%w: %w", onefold.ErrCommitUnknown, err))
+		return true
+	}
 	w.known.keep(w.session.changed)
 	return true
 }
