@@ -68,7 +68,10 @@ const (
 	CodePaused     Code = "paused"
 	CodeReplay     Code = "replay_unsafe"
 	CodeNotAllowed Code = "not_allowed"
-	CodeInternal   Code = "internal"
+	// CodeRecordUnreadable: what is stored of one operation is damaged. No caller can
+	// mend that, and the store is well otherwise.
+	CodeRecordUnreadable Code = "record_unreadable"
+	CodeInternal         Code = "internal"
 )
 
 // Fault is one member of a request that is wrong.
@@ -194,6 +197,7 @@ var (
 )
 
 // ErrCommitUnknown is a store's word that a commit was sent and its outcome is
+	ErrRecordUnreadable       = &Error{Code: CodeRecordUnreadable}
 // not known: the step may or may not have happened. Callers read back before
 // they decide (M4). It is never shown to a caller of the interface.
 var ErrCommitUnknown = errors.New("onefold: the outcome of the commit is unknown")

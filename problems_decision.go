@@ -155,6 +155,11 @@ func engineProblems() []Problem {
 			"Read the operation: its `next` says what will happen.",
 		},
 		{
+			CodeRecordUnreadable, "The record cannot be read", http.StatusInternalServerError, RetryNever,
+			"What is stored of this one operation is damaged: the file was written to by something else, or the disk lost something. The operation is there and holds its key; what became of it cannot be told from here. Other operations are not touched by it.",
+			"Do not start the action again under another key. Whoever runs the server: `onefold doctor` names what is damaged; compare with the last good backup, and look at the target.",
+		},
+		{
 			CodeInternal, "Internal error", http.StatusInternalServerError, RetrySame,
 			"Something went wrong inside onefold. Details are in the server's log under the request's id, and in no answer.",
 			"A submission with its key is safe to send again. If it happens twice, report the request's id.",

@@ -37,6 +37,10 @@ type Installation struct {
 	Epoch      int64
 	// Secrets maps the id of each fingerprint secret in use to its check value (I8).
 	Secrets map[string]string
+	// KeyIDs are the ids of the secrets that stored operations' fingerprints were made
+	// under, sorted, as far as a short look shows: at the oldest, the newest and some
+	// between. One that Secrets does not have means that its check value was lost.
+	KeyIDs []string
 }
 
 // ClaimKey names a claim: unique for all time (I2).
@@ -99,12 +103,16 @@ type Operations interface {
 	Request(ctx context.Context, id string) ([]byte, error)
 	// FrozenRequest returns the frozen request; found is false before the first attempt.
 	FrozenRequest(ctx context.Context, id string) (f Frozen, found bool, err error)
+	// Reading one whose record is damaged is record_unreadable, of Step too.
+
 	// List returns a page, newest first, and the cursor of the next ("" at the end).
+	// An operation whose record is damaged is in it as Unreadable.
 	List(ctx context.Context, q Query) ([]Operation, string, error)
 	// Timeline and EvidenceOf return pages in order of time, oldest first.
 	Timeline(ctx context.Context, id string, after int64, limit int) ([]Entry, error)
 	EvidenceOf(ctx context.Context, id string, after string, limit int) ([]Evidence, error)
-	// Reviews returns a page of reviews, newest first.
+	// Reviews returns a page of reviews, newest first; the operation of one may be
+	// Unreadable.
 	Reviews(ctx context.Context, q ReviewQuery) ([]ReviewItem, string, error)
 	// Changes returns timeline entries of the whole workspace in commit order
 	// after the given sequence number.
@@ -179,7 +187,7 @@ type Work interface {
 	NextDue(ctx context.Context) (time.Time, error)
 	// Overdue returns operations, settled ones included, whose WakeAt has passed:
 	// expired leases, open attempts beyond straggler, passed start deadlines,
-	// reviews to escalate.
+	// reviews to escalate. One whose record is damaged is left out.
 	Overdue(ctx context.Context, at time.Time, limit int) ([]Operation, error)
 	// Connection returns a connection's standing.
 	Connection(ctx context.Context, c ConnectionRef) (ConnectionStanding, error)

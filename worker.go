@@ -207,12 +207,17 @@ func (w *Worker) unlessRefused(ctx context.Context, what, id string, err error) 
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	if code := CodeOf(err); code != CodeInternal && code != CodeStoreUnavailable {
+	if code := CodeOf(err); !isTrouble(code) {
 		w.log.Debug("worker: refused", "what", what, "operation", id, "code", string(code))
 		return
 	}
 	w.log.Error("worker: step failed", "what", what, "operation", id, "error", err)
 }
+// isTrouble tells whether a step failed for a reason that is not the law's.
+func isTrouble(code Code) bool {
+	return code == CodeInternal || code == CodeStoreUnavailable || code == CodeRecordUnreadable
+}
+
 
 // renewing keeps the lease alive until the returned function is called.
 func (w *Worker) renewing(ctx context.Context, t *task) (stop func()) {
@@ -259,7 +264,7 @@ func (w *Worker) conclude(ctx context.Context, t *task, ev Event) {
 		if err == nil {
 			return
 		}
-		if code := CodeOf(err); code != CodeInternal && code != CodeStoreUnavailable {
+		if code := CodeOf(err); !isTrouble(code) {
 			// Refused: recorded before by a commit whose outcome was unknown, or the
 			// operation does not take it any more.
 			w.log.Debug("worker: outcome refused", "operation", t.op.ID, "code", string(code))

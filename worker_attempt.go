@@ -164,7 +164,7 @@ func (w *Worker) begin(ctx context.Context, t *task, b Begin, f Frozen) (c Commi
 	}
 	switch CodeOf(err) {
 	case CodeLeaseLost, CodeAlreadySettled, CodeHeld:
-	case CodePaused, CodeNotDue, CodeStoreUnavailable, CodeInternal:
+	case CodePaused, CodeNotDue, CodeStoreUnavailable, CodeInternal, CodeRecordUnreadable:
 		w.unlessRefused(ctx, "an attempt cannot begin", t.op.ID, err)
 		w.handBack(after, t)
 	case CodeDeadlinePast:

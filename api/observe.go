@@ -15,6 +15,30 @@ type pageView[T any] struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
+// listView is one page of a list of operations, or of something of theirs.
+type listView[T any] struct {
+	pageView[T]
+	Unreadable []unreadableView `json:"unreadable" doc:"Operations that belong to this page and whose records are damaged: they hide no other, and are no items."`
+}
+
+// unreadableView is an operation whose record is damaged.
+type unreadableView struct {
+	ID     string       `json:"id"`
+	Code   onefold.Code `json:"code" enum:"record_unreadable" doc:"The problem that reading it alone is answered with."`
+	Detail string       `json:"detail"`
+}
+
+// readable adds an operation to those of a list that cannot be read, and tells
+// whether it can. What is damaged stands in the log: it may repeat what is stored.
+func (c *call) readable(op *onefold.Operation, list *[]unreadableView) bool {
+	if op.Unreadable == "" {
+		return true
+	}
+	c.server.cfg.Logger.Error("a stored operation is damaged; onefold doctor says more", "request_id", c.id, "operation", op.ID, "damage", op.Unreadable)
+	*list = append(*list, unreadableView{op.ID, onefold.CodeRecordUnreadable, "what is stored of the operation cannot be read"})
+	return false
+}
+
 // maxTimeline bounds how much of one operation's timeline or evidence is read: an
 // operation has at most onefold.MaxAttempts attempts, as many notes, and its
 // look-ups' lines; one with more is shown to here.
@@ -76,11 +100,13 @@ func (s *Server) listOperations(c *call) (*reply, error) {
 	if err != nil {
 		return nil, cursorError(unreachable(err))
 	}
-	items := make([]operationView, len(ops))
+	page := listView[operationView]{pageView[operationView]{Items: []operationView{}, NextCursor: c.next(next)}, []unreadableView{}}
 	for i := range ops {
-		items[i] = viewOperation(&ops[i])
+		if c.readable(&ops[i], &page.Unreadable) {
+			page.Items = append(page.Items, viewOperation(&ops[i]))
+		}
 	}
-	return answerJSON(pageView[operationView]{items, c.next(next)}), nil
+	return answerJSON(page), nil
 }
 
 // next is the cursor of the page after, nil at the end.
@@ -285,16 +311,19 @@ func (s *Server) listReviews(c *call) (*reply, error) {
 	if err != nil {
 		return nil, cursorError(unreachable(err))
 	}
-	items := make([]reviewView, len(found))
+	page := listView[reviewView]{pageView[reviewView]{Items: []reviewView{}, NextCursor: c.next(next)}, []unreadableView{}}
 	for i := range found {
+		if !c.readable(&found[i].Operation, &page.Unreadable) {
+			continue
+		}
 		r := &found[i].Review
-		items[i] = reviewView{
+		page.Items = append(page.Items, reviewView{
 			ID: r.ID, Reason: r.Reason, Status: r.Status, Owner: r.Owner, OpenedAt: r.OpenedAt.UTC(),
 			EscalateAt: utc(r.EscalateAt), EscalateTo: optional(r.EscalateTo), EscalatedAt: utc(r.EscalatedAt),
 			ResolvedAt: utc(r.ResolvedAt), ResolvedBy: r.ResolvedBy, Decision: optional(r.Decision),
 			Justification: optional(r.Justification), Evidence: optional(r.Evidence), Detail: r.Detail,
 			Candidates: viewCandidates(r.Candidates), Operation: viewOperation(&found[i].Operation),
-		}
+		})
 	}
-	return answerJSON(pageView[reviewView]{items, c.next(next)}), nil
+	return answerJSON(page), nil
 }

@@ -153,6 +153,9 @@ func (rt *route) problems() []onefold.Code {
 	if rt.roles != nil {
 		codes = append(codes, onefold.CodeUnauthenticated, onefold.CodeNotPermitted, onefold.CodeParameterInvalid, onefold.CodeStoreUnavailable)
 	}
+	if rt.key || strings.Contains(rt.path, "{id}") {
+		codes = append(codes, onefold.CodeRecordUnreadable)
+	}
 	if rt.key {
 		codes = append(codes, onefold.CodeKeyRequired, onefold.CodeKeyInvalid)
 	}

@@ -94,14 +94,14 @@ func observeRoutes() []route {
 			{name: "contradicted", kind: kindBoolean},
 			{name: "created_from", kind: kindInstant, doc: "From then on."},
 			{name: "created_to", kind: kindInstant, doc: "Before then."},
-		}, lists...), success("A page of operations.", pageView[operationView]{}), (*Server).listOperations)
+		}, lists...), success("A page of operations.", listView[operationView]{}), (*Server).listOperations)
 	ops.codes = nil
 	reviews := get("/v1/reviews", "listReviews", "List reviews", "Newest first.", reviewers, append([]parameter{
 		{name: "owner", max: maxOwner},
 		{name: "reason", max: maxName},
 		{name: "status", enum: []string{string(onefold.ReviewOpen), string(onefold.ReviewResolved)}},
 		{name: "age", kind: kindDuration, doc: "Opened at least so long ago, such as 8h."},
-	}, lists...), success("A page of reviews.", pageView[reviewView]{}), (*Server).listReviews)
+	}, lists...), success("A page of reviews.", listView[reviewView]{}), (*Server).listReviews)
 	reviews.codes = nil
 	changes := get("/v1/changes", "listChanges", "Follow all changes",
 		"Every change of every operation of the workspace, in the order in which they were committed, oldest first, for whoever keeps a copy or reacts: "+

@@ -173,7 +173,7 @@ func (s *shapes) fields(t reflect.Type, properties object, required *[]string) {
 // Operation, a page of them OperationPage.
 func componentName(t reflect.Type) string {
 	name := t.Name()
-	if inner, ok := strings.CutPrefix(name, "pageView["); ok {
+	if generic, inner, ok := strings.Cut(name, "["); ok && (generic == "pageView" || generic == "listView") {
 		inner = strings.TrimSuffix(inner, "]")
 		name = inner[strings.LastIndexByte(inner, '.')+1:]
 		return capital(strings.TrimSuffix(name, "View")) + "Page"

@@ -314,6 +314,17 @@ type Page[T any] struct {
 	Received
 	Items      []T     `json:"items"`
 	NextCursor *string `json:"next_cursor"`
+	// Unreadable are operations that belong to a page of operations or reviews and
+	// whose stored records are damaged; they are no items.
+	Unreadable []Unreadable `json:"unreadable"`
+}
+
+// Unreadable is an operation whose stored record is damaged. Detail is for a person;
+// reading the operation alone is answered with Code.
+type Unreadable struct {
+	ID     string       `json:"id"`
+	Code   onefold.Code `json:"code"`
+	Detail string       `json:"detail"`
 }
 
 // PageOf says which page: zero values are the first page and the server's size.

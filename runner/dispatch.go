@@ -89,9 +89,9 @@ func (r *Runner) start(item onefold.DueItem) (started bool, wait time.Duration) 
 		var err error
 		defer func() {
 			r.slots.give(item, withdrawn)
-			// A store that does not take a lease is asked again at the next scan, not
-			// at once and for ever.
-			if err == nil || onefold.CodeOf(err) != onefold.CodeStoreUnavailable {
+			// A store that does not take a lease, and a record that cannot be read, are
+			// asked again at the next scan, not at once and for ever.
+			if code := onefold.CodeOf(err); err == nil || code != onefold.CodeStoreUnavailable && code != onefold.CodeRecordUnreadable {
 				r.placeFreed()
 			}
 		}()

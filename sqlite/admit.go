@@ -151,6 +151,9 @@ func (p *admission) winner(s *session) (*held, error) {
 		return nil, err
 	}
 	h, err := s.load("operation.by_number", num)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, unreadable("", "the key is held, and the operation that holds it is gone", fmt.Sprintf("the operation number %d is not there", num))
+	}
 	if err != nil {
 		return nil, err
 	}

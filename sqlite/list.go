@@ -70,7 +70,8 @@ func pageSize(limit int) (int, error) {
 
 // List returns a page of operations, newest first by their admission, and the
 // cursor of the next page, "" at the end. Without a workspace it lists those of
-// all, for the engine alone. Limit 0 means 50. Errors: parameter_invalid.
+// all, for the engine alone. Limit 0 means 50. One whose record is damaged has its
+// place in the page as Unreadable. Errors: parameter_invalid.
 func (s *Store) List(ctx context.Context, q onefold.Query) ([]onefold.Operation, string, error) {
 	limit, err := pageSize(q.Limit)
 	if err != nil {
@@ -200,6 +201,9 @@ type reviewRow struct {
 	place
 	review    onefold.Review
 	operation string
+	// unreadable says what is wrong with the row, "" where it can be read; then the
+	// review has its id alone.
+	unreadable string
 }
 
 // Reviews returns a page of reviews with their operations, newest first, and
@@ -236,13 +240,35 @@ func (s *Store) Reviews(ctx context.Context, q onefold.ReviewQuery) ([]onefold.R
 	}
 	out := make([]onefold.ReviewItem, len(found))
 	for i, row := range found {
-		op, err := s.Operation(ctx, "", row.operation)
-		if err != nil {
+		if out[i], err = s.reviewItem(ctx, row); err != nil {
 			return nil, "", err
 		}
-		out[i] = onefold.ReviewItem{Review: row.review, Operation: op}
 	}
 	return out, next, nil
+}
+
+// reviewItem finds the operation of a review. Where the row of the list cannot be
+// read the operation's own copy of the review takes its place, and where there is
+// none the operation is Unreadable.
+func (s *Store) reviewItem(ctx context.Context, row reviewRow) (onefold.ReviewItem, error) {
+	found, err := collect(ctx, s.readers, "operation.by_id", scanOperation, row.operation, "")
+	if err != nil || len(found) == 0 {
+		return onefold.ReviewItem{}, cmp.Or(s.readers.failure("list reviews", err), unknownOperation(row.operation))
+	}
+	item := onefold.ReviewItem{Review: row.review, Operation: found[0].op}
+	if row.unreadable == "" {
+		return item, nil
+	}
+	for _, r := range item.Operation.Reviews {
+		if r.ID == row.review.ID {
+			item.Review = r
+			return item, nil
+		}
+	}
+	if item.Operation.Unreadable == "" {
+		item.Operation.Unreadable, item.Operation.Standing = "its review "+row.review.ID+" cannot be read: "+row.unreadable, onefold.Standing{}
+	}
+	return item, nil
 }
 
 func reviewListName(q *onefold.ReviewQuery) string {
@@ -256,9 +282,13 @@ func reviewListName(q *onefold.ReviewQuery) string {
 }
 
 func scanReview(row scanner) (r reviewRow, err error) {
-	document := ""
-	if err := row.Scan(&r.num, &r.at, &document, &r.operation); err != nil {
+	document, id := "", ""
+	if err := row.Scan(&r.num, &r.at, &id, &document, &r.operation); err != nil {
 		return r, err
 	}
-	return r, json.Unmarshal([]byte(document), &r.review)
+	if err := json.Unmarshal([]byte(document), &r.review); err != nil {
+		r.review, r.unreadable = onefold.Review{}, err.Error()
+	}
+	r.review.ID = id
+	return r, nil
 }

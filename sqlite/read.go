@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/onefold-dev/onefold"
@@ -28,7 +27,7 @@ func historyPage(limit int) int {
 
 // row runs a statement for its first row.
 func (r *reader) row(ctx context.Context, name string, args []any, dest ...any) error {
-	stmt, err := r.cache.get(ctx, r.queries, name)
+	stmt, err := r.statement(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -36,11 +35,15 @@ func (r *reader) row(ctx context.Context, name string, args []any, dest ...any) 
 }
 
 func (r *reader) operation(ctx context.Context, name string, args ...any) (*held, error) {
-	stmt, err := r.cache.get(ctx, r.queries, name)
+	stmt, err := r.statement(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return scanOperation(stmt.QueryRowContext(ctx, args...))
+	h, err := scanOperation(stmt.QueryRowContext(ctx, args...))
+	if err != nil {
+		return nil, err
+	}
+	return h, h.readable()
 }
 
 func (r *reader) connection(ctx context.Context, ref onefold.ConnectionRef) (*connectionRow, error) {
@@ -55,7 +58,7 @@ func (r *reader) connection(ctx context.Context, ref onefold.ConnectionRef) (*co
 
 // collect runs a statement and reads all of its rows.
 func collect[T any](ctx context.Context, r *reader, name string, scan func(scanner) (T, error), args ...any) (_ []T, err error) {
-	stmt, err := r.cache.get(ctx, r.queries, name)
+	stmt, err := r.statement(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +85,7 @@ func scanText(row scanner) (text string, err error) {
 
 // Operation finds one operation. In another workspace than the given one it is
 // as if it did not exist, by the same query (I5); "" means any, for the engine
-// alone. Errors: operation_unknown.
+// alone. Errors: operation_unknown, record_unreadable.
 func (s *Store) Operation(ctx context.Context, workspace, id string) (onefold.Operation, error) {
 	if h := s.known.find(id); h != nil && (workspace == "" || workspace == h.op.Workspace) {
 		same, err := s.same(ctx, h)
@@ -118,7 +121,7 @@ func (s *Store) Request(ctx context.Context, id string) ([]byte, error) {
 }
 
 // FrozenRequest returns the frozen request; found is false before the first
-// attempt, and for an operation that does not exist.
+// attempt, and for an operation that does not exist. Errors: record_unreadable.
 func (s *Store) FrozenRequest(ctx context.Context, id string) (f onefold.Frozen, found bool, err error) {
 	headers, timeout := "", int64(0)
 	err = s.readers.row(ctx, "frozen.read", []any{id}, &f.Method, &f.Path, &headers, &f.Body, &f.Digest, &timeout)
@@ -130,7 +133,7 @@ func (s *Store) FrozenRequest(ctx context.Context, id string) (f onefold.Frozen,
 	}
 	f.Timeout = time.Duration(timeout)
 	if err := json.Unmarshal([]byte(headers), &f.Headers); err != nil {
-		return onefold.Frozen{}, false, fmt.Errorf("sqlite: read a frozen request: %w", err)
+		return onefold.Frozen{}, false, unreadable(id, "the request that was sent cannot be read", err.Error())
 	}
 	return f, true, nil
 }
@@ -156,14 +159,17 @@ func (s *Store) Changes(ctx context.Context, workspace string, after int64, limi
 
 // EvidenceOf returns evidence of an operation after the one with the given id
 // ("" from the start), in the order in which it was recorded; limits as
-// Timeline.
+// Timeline. Errors: record_unreadable.
 func (s *Store) EvidenceOf(ctx context.Context, id, after string, limit int) ([]onefold.Evidence, error) {
 	out, err := collect(ctx, s.readers, "evidence.read", func(row scanner) (e onefold.Evidence, err error) {
 		text, err := scanText(row)
-		if err == nil {
-			err = json.Unmarshal([]byte(text), &e)
+		if err != nil {
+			return e, err
 		}
-		return e, err
+		if err := json.Unmarshal([]byte(text), &e); err != nil {
+			return e, unreadable(id, "evidence of the operation cannot be read", err.Error())
+		}
+		return e, nil
 	}, id, after, historyPage(limit))
 	return out, s.readers.failure("read evidence", err)
 }

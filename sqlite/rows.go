@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/onefold-dev/onefold"
@@ -140,20 +142,23 @@ func sends(op *onefold.Operation) bool {
 // scanner is a row that is read: sql.Row or sql.Rows.
 type scanner interface{ Scan(dest ...any) error }
 
-// scanOperation reads one row of the query operation.loaded.
+// scanOperation reads one row of the query operation.loaded. A row whose content is
+// damaged is no error: the operation is Unreadable then, and whoever wants it whole
+// asks held.readable.
 func scanOperation(row scanner) (*held, error) {
 	h := &held{}
 	a := &h.op.Admitted
-	var revision, notBefore, deadline, metadata, identity, reference, state, standing sql.NullString
+	var connection, revision, notBefore, deadline, metadata, identity, reference, state, standing sql.NullString
 	var retention, created int64
+	finished := false
 	err := row.Scan(&h.num, &a.ID, &a.Workspace, &a.Capability, &a.ContractVersion, &a.Target, &a.TargetVersion,
-		&a.Connection, &h.connection, &a.Key, &a.SubmittedBy, &revision, &notBefore, &deadline, &metadata,
+		&connection, &h.connection, &a.Key, &a.SubmittedBy, &revision, &notBefore, &deadline, &metadata,
 		&a.Fingerprint, &a.FingerprintKey, &identity, &reference, &a.IdentityCounter, &a.Owner, &retention, &created,
-		&h.live, &state, &standing)
+		&h.live, &finished, &state, &standing)
 	if err != nil {
 		return nil, err
 	}
-	a.Identity, a.Reference = identity.String, reference.String
+	a.Connection, a.Identity, a.Reference = connection.String, identity.String, reference.String
 	a.KeyRetention, a.CreatedAt = time.Duration(retention), fromNano(created)
 	if revision.Valid {
 		a.Revision = &revision.String
@@ -161,19 +166,44 @@ func scanOperation(row scanner) (*held, error) {
 	if metadata.Valid {
 		a.Metadata = json.RawMessage(metadata.String)
 	}
-	if a.NotBefore, err = fromInstant(notBefore); err != nil {
-		return nil, err
+	var early, late error
+	a.NotBefore, early = fromInstant(notBefore)
+	a.StartDeadline, late = fromInstant(deadline)
+	unread := json.Unmarshal([]byte(standing.String), &h.op.Standing)
+	switch {
+	case !connection.Valid:
+		h.op.Unreadable = "its connection has no row"
+	case early != nil || late != nil:
+		h.op.Unreadable = errors.Join(early, late).Error()
+	case metadata.Valid && !json.Valid(a.Metadata):
+		h.op.Unreadable = "its metadata is not JSON"
+	case !standing.Valid:
+		h.op.Unreadable = "its standing is gone"
+	case h.live && finished:
+		h.op.Unreadable = "its standing lies in two places"
+	case unread != nil:
+		h.op.Unreadable = "its standing cannot be read: " + unread.Error()
+	case string(h.op.State) != state.String:
+		h.op.Unreadable = fmt.Sprintf("it is %q by its standing and %q by its row", h.op.State, state.String)
 	}
-	if a.StartDeadline, err = fromInstant(deadline); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal([]byte(standing.String), &h.op.Standing); err != nil {
-		return nil, fmt.Errorf("read the standing of %s: %w", a.ID, err)
-	}
-	if string(h.op.State) != state.String {
-		return nil, fmt.Errorf("the operation %s is %q by its standing and %q by its row", a.ID, h.op.State, state.String)
+	if h.op.Unreadable != "" {
+		a.Metadata, h.op.Standing = nil, onefold.Standing{}
 	}
 	return h, nil
+}
+
+// readable refuses an operation that cannot be read.
+func (h *held) readable() error {
+	if h.op.Unreadable == "" {
+		return nil
+	}
+	return unreadable(h.op.ID, "what is stored of the operation cannot be read", h.op.Unreadable)
+}
+
+// unreadable is a record that is damaged. Why is for the log and for whoever has the
+// file: it may repeat what is stored.
+func unreadable(id, message, why string) error {
+	return &onefold.Error{Code: onefold.CodeRecordUnreadable, Operation: id, Message: message, Cause: errors.New("sqlite: " + id + ": " + why)}
 }
 
 // admittedRow is what the insert of an operation takes, but for its number and
@@ -223,8 +253,9 @@ func scanEntry(row scanner) (onefold.Entry, error) {
 	e.Evidence, e.Attempt, e.Review = evidence.String, attempt.String, review.String
 	e.Detail, e.Reason = detail.String, reason.String
 	if pointers.Valid {
-		if err := json.Unmarshal([]byte(pointers.String), &e.Pointers); err != nil {
-			return e, fmt.Errorf("read a timeline entry: %w", err)
+		if json.Unmarshal([]byte(pointers.String), &e.Pointers) != nil {
+			// One line that is damaged hides no other, of this operation or of the feed.
+			e.Pointers, e.Detail = nil, strings.TrimSpace(e.Detail+" (which members differed cannot be read)")
 		}
 	}
 	return e, nil

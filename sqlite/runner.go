@@ -163,11 +163,17 @@ func (s *Store) endEarlier(ctx context.Context, name string, end func(context.Co
 		if len(page) == 0 {
 			return nil
 		}
-		if err := s.endPage(ctx, page, end); err != nil {
-			return err
-		}
+		sound := page[:0:0]
 		for _, h := range page {
 			after = max(after, h.num)
+			if h.op.Unreadable != "" {
+				s.tell(h.op.ID, h.op.Unreadable)
+				continue
+			}
+			sound = append(sound, h)
+		}
+		if err := s.endPage(ctx, sound, end); err != nil {
+			return err
 		}
 	}
 }

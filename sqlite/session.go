@@ -181,11 +181,21 @@ func (s *session) returning(name string, args []any, dest ...any) error {
 // nextSeq gives the next sequence number of the timeline.
 func (s *session) nextSeq() (int64, error) {
 	if s.seq < 0 {
-		last := int64(0)
-		if err := s.row("timeline.last", nil, &last); err != nil {
+		last, carried := int64(0), int64(0)
+		if err := s.row("timeline.last", nil, &last, &carried); err != nil {
 			return 0, err
 		}
-		s.seq, s.written = last, last
+		if last < carried {
+			s.store.Log.Error("the counter of sequence numbers is behind what was written under them and goes on after it: the file was written to by something else; onefold doctor says more",
+				"counter", last, "written", carried)
+		}
+		if last < 0 { // its row is gone
+			if err := s.must("timeline.restart", carried); err != nil {
+				return 0, err
+			}
+			last = carried
+		}
+		s.seq, s.written = max(last, carried), last
 	}
 	s.seq++
 	return s.seq, nil

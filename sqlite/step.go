@@ -18,7 +18,7 @@ import (
 // in it (M18), and stores what follows in one transaction. What
 // the caller sets of ev.Connection.Disabled stays. A refusal of the law comes
 // back as it is and changes nothing. Errors: operation_unknown, stale_version
-// (with Version), onefold.ErrCommitUnknown, store_unavailable.
+// (with Version), record_unreadable, onefold.ErrCommitUnknown, store_unavailable.
 func (s *Store) Step(ctx context.Context, id string, ev onefold.Event, ifVersion int64) (onefold.Committed, error) {
 	return s.step(ctx, id, ev, ifVersion, nil)
 }
@@ -40,6 +40,9 @@ func (s *Store) step(ctx context.Context, id string, ev onefold.Event, ifVersion
 		return err
 	})
 	if err != nil {
+		if ev.Kind == onefold.EventLeased {
+			s.suspect(ctx, id, err)
+		}
 		return onefold.Committed{}, err
 	}
 	done.Operation = done.Operation.Clone()
@@ -144,7 +147,10 @@ func (s *session) load(name string, args ...any) (*held, error) {
 		s.broken = true
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return h, err
+	if err != nil {
+		return nil, err
+	}
+	return h, h.readable()
 }
 
 // replace writes an operation as a step left it, in the table where it belongs.

@@ -1,5 +1,15 @@
+-- The last sequence number that was given, by the counter, and the greatest that any row carries. The counter repeats the
+-- rows; where it is behind them the rows are right, and a number that one of them has is not given again.
 -- name: timeline.last
-SELECT last FROM sequence WHERE one = 1;
+-- index: INTEGER PRIMARY KEY
+SELECT coalesce((SELECT last FROM sequence WHERE one = 1), -1), max(
+    coalesce((SELECT max(seq) FROM timeline), 0), coalesce((SELECT max(num) FROM operation), 0),
+    coalesce((SELECT max(operation) FROM live_operation), 0), coalesce((SELECT max(operation) FROM finished_operation), 0),
+    coalesce((SELECT max(operation) FROM payload), 0), coalesce((SELECT max(operation) FROM frozen), 0)
+);
+
+-- name: timeline.restart
+INSERT INTO sequence (one, last) VALUES (1, ?1);
 
 -- name: timeline.remember
 UPDATE sequence SET last = ?1 WHERE one = 1;

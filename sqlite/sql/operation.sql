@@ -3,10 +3,10 @@
 SELECT o.num, o.id, o.workspace, o.capability, o.contract_version, o.target, o.target_version, c.name, o.connection,
     o.key, o.submitted_by, o.revision, o.not_before, o.start_deadline, o.metadata, o.fingerprint, o.fingerprint_key,
     o.identity, o.reference, o.identity_counter, o.owner, o.key_retention, o.created_at,
-    l.operation IS NOT NULL, coalesce(l.state, f.state), coalesce(l.standing, f.standing)
+    l.operation IS NOT NULL, f.operation IS NOT NULL, coalesce(l.state, f.state), coalesce(l.standing, f.standing)
 FROM page
 CROSS JOIN operation AS o ON o.num = page.num
-CROSS JOIN connection_state AS c ON c.num = o.connection
+LEFT JOIN connection_state AS c ON c.num = o.connection
 LEFT JOIN live_operation AS l ON l.operation = o.num
 LEFT JOIN finished_operation AS f ON f.operation = o.num
 ORDER BY o.created_at DESC, o.num DESC;

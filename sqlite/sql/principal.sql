@@ -44,6 +44,24 @@ SELECT deployment, epoch FROM installation WHERE one = 1;
 -- name: secret.all
 SELECT key_id, check_value FROM secret_check ORDER BY key_id;
 
+-- The ids of the secrets that fingerprints were made under, at the oldest operation, the newest and 62 places between:
+-- a start must not read a file of millions from end to end, and there is no index for it. A secret is changed at a start,
+-- so that each stands in a stretch of operations.
+-- name: secret.in_use
+-- index: INTEGER PRIMARY KEY
+WITH RECURSIVE page (oldest, newest) AS (SELECT (SELECT min(num) FROM operation), (SELECT max(num) FROM operation)),
+seen (place) AS (SELECT 0 UNION ALL SELECT place + 1 FROM seen WHERE place < 63)
+SELECT DISTINCT fingerprint_key FROM (
+    SELECT (
+        SELECT o.fingerprint_key FROM operation AS o
+        WHERE o.num >= CASE place WHEN 63 THEN newest ELSE oldest + (newest - oldest) / 63 * place END
+        ORDER BY o.num LIMIT 1
+    ) AS fingerprint_key
+    FROM page CROSS JOIN seen
+)
+WHERE fingerprint_key IS NOT NULL
+ORDER BY fingerprint_key;
+
 -- name: secret.find
 -- index: PRIMARY KEY
 SELECT check_value FROM secret_check WHERE key_id = ?1;

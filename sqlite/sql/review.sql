@@ -11,7 +11,7 @@ UPDATE review SET status = ?3, owner = ?4, document = ?5 WHERE id = ?1 AND opera
 
 -- name: review.by_workspace
 -- index: review_by_workspace
-SELECT r.num, r.opened_at, r.document, o.id
+SELECT r.num, r.opened_at, r.id, r.document, o.id
 FROM review AS r INDEXED BY review_by_workspace CROSS JOIN operation AS o ON o.num = r.operation
 WHERE r.workspace = ?1 AND (?2 = '' OR r.owner = ?2) AND (?3 = '' OR r.reason = ?3) AND (?4 = '' OR r.status = ?4)
     AND r.opened_at < coalesce(?5, 9223372036854775807) AND r.opened_at <= ?6 AND (r.opened_at < ?6 OR r.num < ?7)
@@ -20,7 +20,7 @@ LIMIT ?8;
 
 -- name: review.by_status
 -- index: review_by_status
-SELECT r.num, r.opened_at, r.document, o.id
+SELECT r.num, r.opened_at, r.id, r.document, o.id
 FROM review AS r INDEXED BY review_by_status CROSS JOIN operation AS o ON o.num = r.operation
 WHERE r.workspace = ?1 AND (?2 = '' OR r.owner = ?2) AND (?3 = '' OR r.reason = ?3) AND r.status = ?4
     AND r.opened_at < coalesce(?5, 9223372036854775807) AND r.opened_at <= ?6 AND (r.opened_at < ?6 OR r.num < ?7)
@@ -29,7 +29,7 @@ LIMIT ?8;
 
 -- name: review.by_owner
 -- index: review_by_owner
-SELECT r.num, r.opened_at, r.document, o.id
+SELECT r.num, r.opened_at, r.id, r.document, o.id
 FROM review AS r INDEXED BY review_by_owner CROSS JOIN operation AS o ON o.num = r.operation
 WHERE r.workspace = ?1 AND r.owner = ?2 AND (?3 = '' OR r.reason = ?3) AND (?4 = '' OR r.status = ?4)
     AND r.opened_at < coalesce(?5, 9223372036854775807) AND r.opened_at <= ?6 AND (r.opened_at < ?6 OR r.num < ?7)

@@ -26,6 +26,11 @@ WHERE l.connection = ?1 AND l.sends = ?2 AND l.due_at <= ?3 AND l.due_at IS NOT 
 ORDER BY l.due_at
 LIMIT ?4;
 
+-- When the row of a live operation says that it is due, and whether that it is leased.
+-- name: work.row
+-- index: operation_by_id
+SELECT l.due_at, l.lease_token FROM operation AS o CROSS JOIN live_operation AS l ON l.operation = o.num WHERE o.id = ?1;
+
 -- name: work.overdue
 -- index: live_operation_wake
 WITH page AS (

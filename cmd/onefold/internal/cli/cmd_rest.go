@@ -57,6 +57,7 @@ func reviewTable(w io.Writer, p *client.Page[client.Review]) {
 		rows = append(rows, []string{r.ID, string(r.Reason), string(r.Status), plain(r.Owner), r.Operation.ID, r.Operation.Capability, when(r.OpenedAt)})
 	}
 	tableOr(w, "nothing needs a person", []string{"REVIEW", "REASON", "STATUS", "OWNER", "OPERATION", "CAPABILITY", "OPENED"}, rows)
+	damaged(w, p.Unreadable)
 	more(w, p.NextCursor)
 }
 

@@ -159,7 +159,15 @@ func operationTable(w io.Writer, p *client.Page[client.Operation]) {
 		rows = append(rows, []string{o.ID, o.Capability, o.Connection, shorten(plain(o.Key), 32), stateWords(o), target, when(o.CreatedAt)})
 	}
 	tableOr(w, "no operation is found", []string{"ID", "CAPABILITY", "CONNECTION", "KEY", "STATE", "TARGET'S REFERENCE", "ADMITTED"}, rows)
+	damaged(w, p.Unreadable)
 	more(w, p.NextCursor)
+}
+
+// damaged names the operations of a page whose stored records are damaged.
+func damaged(w io.Writer, all []client.Unreadable) {
+	for _, u := range all {
+		fmt.Fprintf(w, "\n%s belongs here and cannot be read: %s (%s); onefold doctor says what is damaged\n", plain(u.ID), plain(u.Detail), plain(string(u.Code)))
+	}
 }
 
 // more says how to get the next page.
