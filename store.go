@@ -178,8 +178,10 @@ type Work interface {
 	// (EventReconsidered). release gives the place back. Errors: ErrRunnerTaken.
 	TakeRunner(ctx context.Context, worker string) (release func() error, err error)
 	// Due returns ids of operations of the given connections that are due and not
-	// leased, the longest waiting first, at most each connection's number; a
-	// connection that the map does not name is left out unless others is above 0.
+	// leased, the longest waiting first: of each connection at most its number of
+	// those whose next step sends something, and as many of those whose next step
+	// asks the target, so that neither hides the other; a connection that the map
+	// does not name is left out unless others is above 0.
 	// Of a paused connection only uncertain operations whose next step is not a
 	// replay are returned: a pause stops every begin, look-ups go on (section 3).
 	Due(ctx context.Context, at time.Time, free map[ConnectionRef]int, others int) ([]DueItem, error)
@@ -207,6 +209,8 @@ type DueItem struct {
 	ID         string
 	Connection ConnectionRef
 	Due        time.Time
+	// Sends: its next step sends something to the target, a write or a replay.
+	Sends bool
 }
 
 // Pause is a paused connection.

@@ -45,7 +45,7 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	}
 	wait := r.cfg.Scan
 	found := map[onefold.ConnectionRef]int{}
-	for _, item := range items {
+	for _, item := range r.turns.order(items) {
 		found[item.Connection]++
 		if ctx.Err() != nil {
 			return 0
@@ -54,7 +54,11 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 			r.meetUncarried(item.Connection)
 			continue
 		}
-		if started, pause := r.start(item); !started && pause > 0 {
+		started, pause := r.start(item)
+		switch {
+		case started:
+			r.turns.took(item)
+		case pause > 0:
 			wait = min(wait, pause)
 		}
 	}

@@ -57,6 +57,7 @@ type Runner struct {
 	kick      chan struct{}
 	wake      wakeTime
 	uncarried uncarried
+	turns     turns
 
 	// work bounds calls in flight: it ends when the drain time-out is over.
 	work    context.Context
@@ -91,6 +92,7 @@ func New(ledger *onefold.Ledger, carrier onefold.Carrier, cfg Config) (*Runner, 
 	r := &Runner{
 		ledger: ledger, store: ledger.Store(), carrier: carrier, cfg: cfg, log: log,
 		slots: newSlots(cfg.Concurrency), kick: make(chan struct{}, 1), uncarried: uncarried{met: map[onefold.ConnectionRef]bool{}},
+		turns: turns{},
 	}
 	worker, err := onefold.NewWorker(ledger, onefold.WorkerConfig{
 		Name: cfg.Worker, Boot: cfg.Boot, Carrier: r.carrierOf, Lease: cfg.Lease, UserAgent: cfg.UserAgent, Logger: log,

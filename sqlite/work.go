@@ -37,9 +37,9 @@ func (s *Store) busy(ctx context.Context) ([]busyConnection, error) {
 }
 
 // Due returns operations that are due and not leased, the longest waiting
-// first, at most free[connection] of each connection and others of each that
-// free does not name. Of a paused connection only those whose next step sends
-// nothing are returned.
+// first: of each connection at most free[connection], or others where free does not
+// name it, of those whose next step sends something and as many of those whose next
+// step sends nothing. Of a paused connection only the latter are returned.
 func (s *Store) Due(ctx context.Context, at time.Time, free map[onefold.ConnectionRef]int, others int) ([]onefold.DueItem, error) {
 	connections, err := s.busy(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Store) dueOf(ctx context.Context, c busyConnection, at time.Time, limit
 			continue
 		}
 		items, err := collect(ctx, s.readers, "work.due", func(row scanner) (onefold.DueItem, error) {
-			item, due := onefold.DueItem{Connection: c.ref}, int64(0)
+			item, due := onefold.DueItem{Connection: c.ref, Sends: sends == 1}, int64(0)
 			err := row.Scan(&item.ID, &due)
 			item.Due = fromNano(due)
 			return item, err
@@ -86,8 +86,7 @@ func (s *Store) dueOf(ctx context.Context, c busyConnection, at time.Time, limit
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b onefold.DueItem) int { return a.Due.Compare(b.Due) })
-	return out[:min(limit, len(out))], nil
+	return out, nil
 }
 
 // NextDue is when the next unleased operation is due that Due would return, the
