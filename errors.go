@@ -193,11 +193,11 @@ var (
 	ErrBusinessDuplicate      = &Error{Code: CodeBusinessDuplicate}
 	ErrMethodNotAllowed       = &Error{Code: CodeMethodNotAllowed}
 	ErrOriginalUnsettled      = &Error{Code: CodeOriginalUnsettled}
+	ErrRecordUnreadable       = &Error{Code: CodeRecordUnreadable}
 	ErrInternal               = &Error{Code: CodeInternal}
 )
 
 // ErrCommitUnknown is a store's word that a commit was sent and its outcome is
-	ErrRecordUnreadable       = &Error{Code: CodeRecordUnreadable}
 // not known: the step may or may not have happened. Callers read back before
 // they decide (M4). It is never shown to a caller of the interface.
 var ErrCommitUnknown = errors.New("onefold: the outcome of the commit is unknown")

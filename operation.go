@@ -316,14 +316,14 @@ func (b Budget) Elapsed(now time.Time, c ConnectionStanding) time.Duration {
 type Operation struct {
 	Admitted
 	Standing
-}
-
-// IsBarred tells whether any of the given bars is set; without arguments,
 	// Unreadable says what is wrong with the stored record, "" for every operation
 	// whose record can be read. One that cannot be is shown by Store.List and
 	// Store.Reviews alone, so that it hides nobody else (invariant 25): with what was
 	// fixed at its admission as far as that can be read, and without a standing.
 	Unreadable string `json:"-"`
+}
+
+// IsBarred tells whether any of the given bars is set; without arguments,
 // whether any bar at all is.
 func (s *Standing) IsBarred(bars ...Bar) bool {
 	if len(bars) == 0 {

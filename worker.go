@@ -202,6 +202,11 @@ func (w *Worker) reconsider(ctx context.Context, t *task, why Reconsideration) {
 	w.unlessRefused(ctx, "an operation cannot be planned", t.op.ID, err)
 }
 
+// isTrouble tells whether a step failed for a reason that is not the law's.
+func isTrouble(code Code) bool {
+	return code == CodeInternal || code == CodeStoreUnavailable || code == CodeRecordUnreadable
+}
+
 // unlessRefused logs errors that are not refusals of the law.
 func (w *Worker) unlessRefused(ctx context.Context, what, id string, err error) {
 	if err == nil || ctx.Err() != nil {
@@ -213,11 +218,6 @@ func (w *Worker) unlessRefused(ctx context.Context, what, id string, err error) 
 	}
 	w.log.Error("worker: step failed", "what", what, "operation", id, "error", err)
 }
-// isTrouble tells whether a step failed for a reason that is not the law's.
-func isTrouble(code Code) bool {
-	return code == CodeInternal || code == CodeStoreUnavailable || code == CodeRecordUnreadable
-}
-
 
 // renewing keeps the lease alive until the returned function is called.
 func (w *Worker) renewing(ctx context.Context, t *task) (stop func()) {
