@@ -48,6 +48,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "eventually": eventually, "start": start, "signal": stop,
 			"json": checkJSON, "setjson": setJSON, "get": get, "post": post,
+			"full": full, "leaves": leaves, "unshown": unshown,
 		},
 	})
 }

@@ -284,7 +284,7 @@ func (d *dev) run(ctx context.Context) error {
 
 // announce says what is where.
 func (d *dev) announce() {
-	_ = d.app.answer(struct {
+	d.app.announce(struct {
 		API       string  `json:"api"`
 		Console   *string `json:"console"`
 		Sandbox   string  `json:"sandbox"`

@@ -55,13 +55,10 @@ func (a *app) sandbox(c *cobra.Command, o *sandboxOrder) error {
 	if !isLoopback(l.Addr()) {
 		return errors.Join(sandboxFailure(sandbox.ErrNotLoopback, o.listen), l.Close(), s.Close())
 	}
-	err = a.answer(map[string]string{"sandbox": address}, func(w io.Writer) {
+	a.announce(map[string]string{"sandbox": address}, func(w io.Writer) {
 		fmt.Fprintf(w, "the sandbox answers at %s; its ledger is at %s/admin/effects\n", address, address)
 	})
-	if err == nil {
-		err = s.Serve(c.Context(), l)
-	}
-	return errors.Join(err, s.Close())
+	return errors.Join(s.Serve(c.Context(), l), s.Close())
 }
 
 // sandboxFailure says in words why the sandbox cannot work.

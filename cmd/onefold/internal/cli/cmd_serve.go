@@ -187,7 +187,7 @@ func (a *app) serve(c *cobra.Command, o *nodeOrder) error {
 	}
 	address := "http://" + reachable(l.Addr())
 	err = node.Run(c.Context(), l, func() {
-		_ = a.answer(map[string]string{"api": address}, func(w io.Writer) { fmt.Fprintf(w, "the API answers at %s\n", address) })
+		a.announce(map[string]string{"api": address}, func(w io.Writer) { fmt.Fprintf(w, "the API answers at %s\n", address) })
 	})
 	return a.ended(errors.Join(err, node.Close()))
 }
@@ -202,7 +202,7 @@ func (a *app) worker(c *cobra.Command, o *nodeOrder) error {
 		return err
 	}
 	err = node.Run(c.Context(), nil, func() {
-		_ = a.answer(map[string]string{"worker": options.Worker}, func(w io.Writer) { fmt.Fprintf(w, "%s carries operations out\n", options.Worker) })
+		a.announce(map[string]string{"worker": options.Worker}, func(w io.Writer) { fmt.Fprintf(w, "%s carries operations out\n", options.Worker) })
 	})
 	return a.ended(errors.Join(err, node.Close()))
 }

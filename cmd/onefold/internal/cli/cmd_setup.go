@@ -183,6 +183,7 @@ func newTokenCreate(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "create", Short: "Make a token and print it, once", Args: wants(),
 		Long: "Make a token and print it on standard output, alone. It is shown this one time: the database keeps a digest.\n" +
+			"One that cannot be shown is revoked at once; none is made where standard output leads nowhere.\n" +
 			"Roles: submit, read, operate, evidence, admin.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := errors.Join(
@@ -219,6 +220,10 @@ func (a *app) createToken(c *cobra.Command, o *tokenOrder) error {
 	if len(o.connections) > 0 && !slices.Contains(roles, onefold.RoleEvidence) {
 		return usage("add the role evidence, or leave --connection out", "--connection limits the role evidence, which the token does not have")
 	}
+	if a.OutNowhere {
+		return failed(codeUnwritten, "let standard output go where the token can be read", "standard output leads nowhere, and a token is shown this one time: none was made")
+	}
+	defer outliving()()
 	return a.onDatabase(c.Context(), c, o.db, func(s onefold.Store) error {
 		secret, token, err := deployment.NewToken(c.Context(), s, deployment.TokenOrder{
 			Workspace: o.workspace, Name: o.name, Roles: roles, Connections: o.connections, Expires: o.expires,
@@ -227,11 +232,28 @@ func (a *app) createToken(c *cobra.Command, o *tokenOrder) error {
 		if err != nil {
 			return err
 		}
-		return a.answer(map[string]any{
+		shown := a.answer(map[string]any{
 			"token": secret, "id": token.ID, "workspace": token.Workspace, "name": token.Name, "roles": token.Roles,
 			"connections": token.Connections, "created_at": token.CreatedAt, "expires_at": token.ExpiresAt,
 		}, func(w io.Writer) { fmt.Fprintln(w, secret) })
+		if shown == nil {
+			return nil
+		}
+		return unseenToken(context.WithoutCancel(c.Context()), s, &token, shown)
 	})
+}
+
+// unseenToken ends a token that nobody was shown: nobody could use it, and nobody
+// would know of it.
+func unseenToken(ctx context.Context, s onefold.Store, t *onefold.Token, shown error) error {
+	f := newFailure(ExitFailed, codeUnwritten, "let standard output go where the token can be read, and make another",
+		fmt.Sprintf("the token %s was made and could not be shown, and is revoked: %s", t.ID, shown))
+	if err := s.RevokeToken(ctx, t.Workspace, t.ID); err != nil {
+		f = newFailure(ExitFailed, codeUnwritten, "end it: onefold token revoke "+t.ID+" --workspace "+t.Workspace,
+			fmt.Sprintf("the token %s was made, could not be shown (%s), and could not be revoked: %s", t.ID, shown, err))
+	}
+	f.cause = shown
+	return f
 }
 
 func parseRoles(texts []string) ([]onefold.Role, error) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"syscall"
 
@@ -52,6 +51,7 @@ const (
 	codeFolderInUse     onefold.Code = "folder_in_use"
 	codeFileUnusable    onefold.Code = "file_unusable"
 	codeRunnerTaken     onefold.Code = "runner_taken"
+	codeUnwritten       onefold.Code = "output_unwritten"
 )
 
 // ownType begins the type of a problem that is the command line's own. It is a
@@ -80,6 +80,11 @@ func OwnCodes() []OwnCode {
 		{codeFolderInUse, "Data in use", "Another process works with the same data: a second `dev` on a folder, a second `sandbox` on a file.", ExitFailed},
 		{codeFileUnusable, "File unusable", "A file or folder cannot be made, read or written, or is something else than it has to be.", ExitFailed},
 		{codeRunnerTaken, "Runner taken", "Another process carries this database's operations out already.", ExitFailed},
+		{
+			codeUnwritten, "Output unwritten",
+			"Standard output did not take the answer, or the rest of it. What was asked for may be done all the same; an exit code above 1 that tells what became of it is kept.",
+			ExitFailed,
+		},
 	}
 }
 
@@ -158,6 +163,8 @@ func asFailure(err error) *failure {
 // cannot be used, or anything that nobody foresaw.
 func fromMachine(err error) *failure {
 	switch {
+	case isUnwritten(err):
+		return newFailure(ExitFailed, codeUnwritten, unwrittenHint, err.Error())
 	case errors.Is(err, onefold.ErrRunnerTaken):
 		return newFailure(ExitFailed, codeRunnerTaken, runnerHint, runnerDetail)
 	case isFileTrouble(err):
@@ -166,12 +173,11 @@ func fromMachine(err error) *failure {
 	return newFailure(ExitFailed, onefold.CodeInternal, "", err.Error())
 }
 
-// isFileTrouble tells what a system says of a path: anything with a path in it
-// but the standard output's, and the plain numbers for paths that lead nowhere or
-// may not be used.
+// isFileTrouble tells what a system says of a path: anything with a path in it,
+// and the plain numbers for paths that lead nowhere or may not be used.
 func isFileTrouble(err error) bool {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Path != os.Stdout.Name()
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return true
 	}
 	for _, trouble := range []error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.EISDIR, syscall.EROFS} {
 		if errors.Is(err, trouble) {
@@ -184,7 +190,9 @@ func isFileTrouble(err error) bool {
 const (
 	runnerDetail = "another process carries this database's operations out already"
 	runnerHint   = "end the other one, or serve without one: --no-runner"
-	fileHint     = "look at the path and at its permissions, or give another one"
+	// What cannot be shown may be done: whoever asks again has to know.
+	unwrittenHint = "let standard output go where it can be written; what was asked for may be done already"
+	fileHint      = "look at the path and at its permissions, or give another one"
 )
 
 // fromError shows an error of the domain with the members of its problem.

@@ -43,22 +43,32 @@ func wantsJSON(args []string) bool {
 }
 
 // answer prints a command's answer: the value as one line of JSON, or what text
-// writes for a person. It is called once by a command that succeeds.
+// writes for a person. It is called once by a command that succeeds. The error is
+// that of standard output, in either form.
 func (a *app) answer(value any, text func(w io.Writer)) error {
-	if !a.json {
-		text(a.Stdout)
-		return nil
+	if err := a.writeAnswer(a.Stdout, value, text); err != nil {
+		return err
 	}
-	return a.line(value)
+	return a.unwritten()
+}
+
+func (a *app) writeAnswer(w io.Writer, value any, text func(w io.Writer)) error {
+	if a.json {
+		return writeLine(w, value)
+	}
+	text(w)
+	return nil
 }
 
 // line prints one line of JSON.
-func (a *app) line(value any) error {
+func (a *app) line(value any) error { return writeLine(a.Stdout, value) }
+
+func writeLine(w io.Writer, value any) error {
 	out, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("the answer cannot be written as JSON: %w", err)
 	}
-	_, err = a.Stdout.Write(append(out, '\n'))
+	_, err = w.Write(append(out, '\n'))
 	return err
 }
 
@@ -69,7 +79,7 @@ func table(w io.Writer, headings []string, rows [][]string) {
 	for _, row := range rows {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
-	_ = t.Flush() // what a broken standard output cannot take, nobody can be told
+	_ = t.Flush() // an error of standard output is kept by the outlet
 }
 
 // pairs prints facts, one a line; a fact without a value is left out.

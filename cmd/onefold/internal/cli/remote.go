@@ -73,7 +73,7 @@ func (a *app) show(raw json.RawMessage, text func(w io.Writer)) error {
 		return err
 	}
 	text(a.Stdout)
-	return nil
+	return a.unwritten()
 }
 
 // instant is a flag's time; nil for none.

@@ -29,7 +29,10 @@ func render() string {
 	b.WriteString("Flags may stand before or after arguments. With `--output json` a command prints one JSON value on standard output\n" +
 		"(commands that go on print one line for each thing that happens, and submit --batch one for each submission), and an\n" +
 		"error is one JSON object on standard error, in the form of the API's problems; standard output is then empty, or ends\n" +
-		"where the error came.\n\n")
+		"where the error came.\n\n" +
+		"An answer that cannot be written is an error (`output_unwritten`), also where the work was done; a command in a pipeline\n" +
+		"whose reader has gone ends by the system's signal, in silence. Commands that go on say on standard error what standard\n" +
+		"output did not take, and go on. The null device takes everything, and stands in for a standard output that was closed.\n\n")
 	b.WriteString("## Exit codes\n\n| code | meaning |\n|---|---|\n")
 	for code, meaning := range cli.ExitMeanings() {
 		fmt.Fprintf(&b, "| %d | %s |\n", code, meaning)
