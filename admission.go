@@ -89,3 +89,18 @@ func admit(a Admitted, holds []HoldReason, reviewID string, by Actor) (Operation
 		To: Prepared, Detail: detail, Version: 1,
 	}
 }
+
+// buildFrom is Binding.Freeze for an operation that is not admitted yet: a mapping
+// that breaks refuses it, and harms nobody else.
+func buildFrom(b Binding, op *Operation, request []byte) (f Frozen, err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = &Error{
+				Code: CodeInternal, Cause: fmt.Errorf("onefold: building a request: %v", broken),
+				Message: "the request for the target cannot be built: its mapping breaks; nothing was admitted",
+				Hint:    "correct the target's mapping",
+			}
+		}
+	}()
+	return b.Freeze(op, request)
+}

@@ -285,6 +285,8 @@ func TestAPoisonOperationHarmsOnlyItself(t *testing.T) {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
 			r := rig.New(t, rig.Options{
+				// What its own process begins with its admission is built before: see below.
+				Idle:      true,
 				Contracts: func(c onefold.Contracts) onefold.Contracts { return poisonous{c, where} },
 				Edit:      edit("reconcile: {within: 20s", "reconcile: {within: 1s"),
 			})
@@ -292,6 +294,7 @@ func TestAPoisonOperationHarmsOnlyItself(t *testing.T) {
 				r.Fault(sandbox.Fault{Kind: sandbox.DropAfterEffect})
 			}
 			op := r.Submit("orders.create", "poison", order)
+			r.Start()
 			r.Until(op.ID, "dealt with", want)
 			for i := range 5 {
 				agrees(t, r, r.UntilState(r.Submit("orders.create", fmt.Sprint("k-", i), order).ID, onefold.Confirmed), 1, 1)
@@ -390,5 +393,50 @@ func TestOneRunnerForAFile(t *testing.T) {
 	}
 	if err := run.Run(context.Background()); !errors.Is(err, onefold.ErrRunnerTaken) {
 		t.Fatalf("a second runner: %v, want that the place is taken", err)
+	}
+}
+
+// poisonousAtOnce breaks in one method of the binding under which an operation is
+// admitted, for one capability.
+type poisonousAtOnce struct {
+	onefold.Contracts
+	where string
+}
+
+func (p poisonousAtOnce) Bind(workspace, capability string, version int, connection string) (onefold.Binding, error) {
+	b, err := p.Contracts.Bind(workspace, capability, version, connection)
+	if err == nil && capability == "orders.create" {
+		return poisonedBinding{b, p.where}, nil
+	}
+	return b, err
+}
+
+// Proves: M4, M16
+func TestAPoisonOperationThatIsBegunAtOnceHarmsOnlyItself(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"freeze", "judge"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			r := rig.New(t, rig.Options{Contracts: func(c onefold.Contracts) onefold.Contracts { return poisonousAtOnce{c, where} }})
+			r.UntilState(r.Submit("bills.create", "first", bill).ID, onefold.Confirmed)
+			op, _, err := r.Ledger.Submit(context.Background(), r.Submission("orders.create", "poison", order))
+			if where == "freeze" {
+				if !errors.Is(err, onefold.ErrInternal) {
+					t.Errorf("the caller was told %v", err)
+				}
+				if _, found, err := r.Store.Claimed(context.Background(), onefold.ClaimKey{Workspace: rig.Workspace, Capability: "orders.create", Key: "poison"}); err != nil || found {
+					t.Errorf("a claim is there: %v, %v", found, err)
+				}
+			} else {
+				if err != nil {
+					t.Fatal(err)
+				}
+				// The look-up finds what the answer could not tell.
+				agrees(t, r, r.UntilState(op.ID, onefold.Confirmed), 1, 1)
+			}
+			for i := range 3 {
+				agrees(t, r, r.UntilState(r.Submit("bills.create", fmt.Sprint("k-", i), billOf(i)).ID, onefold.Confirmed), 1, 1)
+			}
+		})
 	}
 }
