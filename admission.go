@@ -2,6 +2,7 @@ package onefold
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
