@@ -5,6 +5,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -29,4 +30,12 @@ func lock(file *os.File) error {
 		}
 		return fmt.Errorf("sqlite: lock %s: %w", file.Name(), err)
 	}
+}
+
+// links is how many names a file has.
+func links(file fs.FileInfo) uint64 {
+	if stat, ok := file.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Nlink) //nolint:unconvert // its type differs between systems
+	}
+	return 1
 }

@@ -148,7 +148,7 @@ type Store struct {
 var _ onefold.Store = (*Store)(nil)
 
 // Open opens the store in a file. Errors: ErrNotCurrent and ErrForeignFile with
-// what to do about it, ErrSettings where durability is not in force, ErrVersion
+// what to do about it, ErrLinked, ErrSettings where durability is not in force, ErrVersion
 // for a SQLite that is too old, store_unavailable.
 func Open(ctx context.Context, opts Options) (_ *Store, err error) {
 	opts, err = opts.filled()
@@ -171,6 +171,7 @@ func Open(ctx context.Context, opts Options) (_ *Store, err error) {
 		opts: opts, queries: q, known: &known{seed: maphash.MakeSeed()},
 		presence: &presence{path: opts.Path, log: opts.Log},
 	}
+	s.presence.place = &s.runner
 	s.claims.look, s.standings.look = s.lookClaims, s.lookStandings
 	defer func() {
 		if err != nil {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -21,14 +22,18 @@ const logSuffix = "-wal"
 // never opens the file: closing it again would drop the locks that this process has
 // on it. It is safe for concurrent use.
 type presence struct {
-	path string
-	log  *slog.Logger
+	path  string
+	log   *slog.Logger
+	place *runnerPlace
 
 	mu   sync.Mutex
 	file fs.FileInfo // as it was opened
 	wal  fs.FileInfo // nil until it was seen
 	gone bool        // at the last look
 }
+
+// ErrLinked says that the database file has more than one name (hard links).
+var ErrLinked = errors.New("sqlite: the database file has another name as well: a hard link; remove it, or copy the file")
 
 // errGone is the cause of what is refused once the file is another one.
 var errGone = errors.New("the file at the database's path is not the one that is open")
@@ -45,12 +50,17 @@ func (p *presence) note() error {
 	if p.file != nil && !os.SameFile(p.file, is) {
 		return goneError(errGone)
 	}
+	// Each name has a log and a lock of its own: two processes would not see each
+	// other.
+	if links(is) > 1 {
+		return fmt.Errorf("%w: %s", ErrLinked, p.path)
+	}
 	p.file = is
 	return nil
 }
 
-// check refuses once the file, or its log, is not the one that is open. A file that
-// is put back is as good as before.
+// check refuses once the file, its log or the runner's lock is not the one that this
+// process has. A file that is put back is as good as before.
 func (p *presence) check() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +68,7 @@ func (p *presence) check() error {
 	if gone := err != nil; gone != p.gone {
 		p.gone = gone
 		if gone {
-			p.log.Error("the database file was removed, moved or replaced while it is open: nothing is admitted, sent or answered any more",
+			p.log.Error("the database file, its log or the runner's lock was removed, moved or replaced while it is open: nothing is admitted, sent or answered any more",
 				"path", p.path, "error", err)
 		} else {
 			p.log.Warn("the database file is back at its path", "path", p.path)
@@ -77,6 +87,9 @@ func (p *presence) look() error {
 	}
 	if !os.SameFile(p.file, is) {
 		return errGone
+	}
+	if err := p.place.still(p.log); err != nil {
+		return err
 	}
 	wal, err := os.Stat(p.path + logSuffix)
 	switch {

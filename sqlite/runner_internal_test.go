@@ -33,24 +33,24 @@ func TestALookFromBesideKeepsNoRunnerOut(t *testing.T) {
 		}
 		return nil
 	}}
-	if err := p.take(t.Context(), path); err != nil || asked != 3 {
+	if _, err := p.take(t.Context(), path); err != nil || asked != 3 {
 		t.Fatalf("after %d looks: %v", asked, err)
 	}
 
 	waited := time.Duration(0)
 	second := runnerPlace{pause: func(_ context.Context, d time.Duration) error { waited += d; return nil }}
-	if err := second.take(t.Context(), path); !errors.Is(err, onefold.ErrRunnerTaken) || waited != placeWithin {
+	if _, err := second.take(t.Context(), path); !errors.Is(err, onefold.ErrRunnerTaken) || waited != placeWithin {
 		t.Errorf("a place that is taken: %v, after %v", err, waited)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := (&runnerPlace{}).take(ended, path); !errors.Is(err, context.Canceled) {
+	if _, err := (&runnerPlace{}).take(ended, path); !errors.Is(err, context.Canceled) {
 		t.Errorf("an end while it waits: %v", err)
 	}
 	if err := p.free(); err != nil {
 		t.Error(err)
 	}
-	if err := second.take(t.Context(), path); err != nil {
+	if _, err := second.take(t.Context(), path); err != nil {
 		t.Errorf("a place that became free: %v", err)
 	}
 	if err := second.free(); err != nil {

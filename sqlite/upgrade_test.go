@@ -43,6 +43,7 @@ func TestAFileOfTheFirstReleaseIsBroughtForward(t *testing.T) {
 		`CREATE INDEX live_operation_by_state ON live_operation (workspace, state, created_at)`,
 		`CREATE INDEX live_operation_leased ON live_operation (operation) WHERE lease_token IS NOT NULL`,
 		`CREATE INDEX live_operation_attempts ON live_operation (operation) WHERE open_attempts > 0`,
+		`ALTER TABLE runner DROP COLUMN unproven`,
 		`DELETE FROM migration WHERE version > 1`,
 	} {
 		if _, err := db.ExecContext(ctx, text); err != nil {

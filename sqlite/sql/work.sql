@@ -62,7 +62,15 @@ WITH page AS (
 {operation.loaded};
 
 -- name: runner.insert
-INSERT INTO runner (worker, taken_at) VALUES (?1, ?2) RETURNING seq;
+INSERT INTO runner (worker, taken_at, unproven) VALUES (?1, ?2, ?3) RETURNING seq;
+
+-- The runners whose end the present one's place proves: those from the last on that proved nothing about earlier ones.
+-- name: runner.proven
+-- index: INTEGER PRIMARY KEY
+SELECT DISTINCT r.worker FROM runner AS r WHERE r.seq >= ?1;
+
+-- name: runner.unproven
+SELECT coalesce(max(r.seq), 0) FROM runner AS r WHERE r.unproven = 1;
 
 -- name: runner.release
 UPDATE runner SET released_at = ?2 WHERE seq = ?1;
