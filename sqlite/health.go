@@ -254,9 +254,11 @@ func scanLive(row scanner) (*inspected, error) {
 	l, have := &inspected{}, standingRow{}
 	a := &l.op.Admitted
 	var created, unlisted int64
+	elsewhere := false
 	var deadline, worker, result sql.NullString
 	var due, wake, token, until sql.NullInt64
-	err := row.Scan(&l.num, &a.ID, &a.Workspace, &a.Connection, &a.Owner, &deadline, &created, &have.state, &have.version,
+	err := row.Scan(&l.num, &a.ID, &a.Workspace, &a.Connection, &a.Owner, &deadline, &a.Capability,
+		&a.ContractVersion, &a.Target, &a.TargetVersion, &elsewhere, &created, &have.state, &have.version,
 		&have.sends, &due, &wake, &token, &worker, &until, &have.open, &have.unresolved, &have.contra, &result,
 		&have.document, &unlisted)
 	if err != nil {
@@ -272,6 +274,7 @@ func scanLive(row scanner) (*inspected, error) {
 	}
 	fault(a.ID == "", fmt.Sprintf("row %d belongs to no operation that was admitted", l.num))
 	fault(a.Connection == "", "its connection has no row")
+	fault(elsewhere, "its workspace, connection or time is not that of its admission")
 	fault(unlisted > 0, fmt.Sprintf("%d of its open reviews are not in the list of reviews as they are", unlisted))
 	if a.StartDeadline, err = fromInstant(deadline); err != nil {
 		fault(true, err.Error())

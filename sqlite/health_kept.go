@@ -17,18 +17,20 @@ import (
 type GapKind string
 
 // What may be missing: the claim that holds the caller key, the approved request,
-// the outgoing one, rows of evidence, and lines of the timeline.
+// the outgoing one, rows of evidence, lines of the timeline, and of one that is
+// finished a standing that can be read and is what the columns beside it repeat.
 const (
 	GapClaim    GapKind = "claim"
 	GapPayload  GapKind = "payload"
 	GapFrozen   GapKind = "frozen"
 	GapEvidence GapKind = "evidence"
 	GapTimeline GapKind = "timeline"
+	GapStanding GapKind = "standing"
 )
 
 // GapKinds lists the kinds in the order in which they are told.
 func GapKinds() []GapKind {
-	return []GapKind{GapClaim, GapPayload, GapFrozen, GapEvidence, GapTimeline}
+	return []GapKind{GapClaim, GapPayload, GapFrozen, GapEvidence, GapTimeline, GapStanding}
 }
 
 // Gap is something that is missing of an operation, with one sentence part that
@@ -45,17 +47,19 @@ type Searched struct {
 	All  bool
 }
 
-// EachGap looks, from the newest operation on, whether everything is kept that
+// EachKept looks, from the newest operation on, whether everything is kept that
 // what is kept speaks of: the claim, the approved request, the outgoing request
 // where an attempt began, each evidence that standing or timeline name, and a
 // timeline that begins with the admission and has a line for every version up to
-// the standing's, every attempt and every observation. visit is called for each
-// operation of which something is missing. When ctx is over it returns how far it
-// came.
+// the standing's, every attempt and every observation. It holds the standing of each
+// finished operation against its columns and the law; EachLive does that for the
+// others. visit is called for every operation, with what was fixed at its admission
+// but for times and identities, and its standing where that can be read. When ctx is
+// over it returns how far it came.
 //
 // What left no trace cannot be missed: a look-up that learnt nothing and whose line
 // and evidence are both gone, or an operation of which every row is.
-func (i *Inspection) EachGap(ctx context.Context, visit func(operation string, gaps []Gap)) (s Searched, err error) {
+func (i *Inspection) EachKept(ctx context.Context, visit func(op *onefold.Operation, gaps []Gap)) (s Searched, err error) {
 	for before := int64(math.MaxInt64); ; {
 		page, err := collect(ctx, i.reader, "health.kept", scanKept, before, inspectPage)
 		unclaimed := map[int64]bool{}
@@ -69,9 +73,7 @@ func (i *Inspection) EachGap(ctx context.Context, visit func(operation string, g
 			return s, i.reader.failure("read what is kept of the operations", err)
 		}
 		for _, k := range page {
-			if gaps := k.gaps(unclaimed[k.num]); len(gaps) > 0 {
-				visit(k.id, gaps)
-			}
+			visit(&k.op, k.gaps(unclaimed[k.num]))
 			before = k.num
 		}
 		s.Seen += int64(len(page))
@@ -86,7 +88,8 @@ func (i *Inspection) EachGap(ctx context.Context, visit func(operation string, g
 func (i *Inspection) unclaimed(ctx context.Context, page []*kept) (map[int64]bool, error) {
 	pairs := make([][2]any, 0, len(page))
 	for _, k := range page {
-		pairs = append(pairs, [2]any{k.num, hex.EncodeToString(claimDigest(k.claim))})
+		claim := onefold.ClaimKey{Workspace: k.op.Workspace, Capability: k.op.Capability, Key: k.op.Key}
+		pairs = append(pairs, [2]any{k.num, hex.EncodeToString(claimDigest(claim))})
 	}
 	given, err := json.Marshal(pairs)
 	if err != nil {
@@ -106,13 +109,14 @@ func (i *Inspection) unclaimed(ctx context.Context, page []*kept) (map[int64]boo
 // kept is what there is of one operation.
 type kept struct {
 	num      int64
-	id       string
-	claim    onefold.ClaimKey
+	op       onefold.Operation
 	payload  bool
 	frozen   sql.NullString
-	standing *onefold.Standing // nil where there is none that can be read
+	standing *onefold.Standing // the operation's, nil where it cannot be read
 	lines    []keptLine
 	evidence []keptEvidence
+	// wrong is what is wrong with the row of a finished operation.
+	wrong []string
 }
 
 type keptLine struct {
@@ -129,24 +133,77 @@ type keptEvidence struct {
 }
 
 func scanKept(row scanner) (*kept, error) {
-	k := &kept{}
-	standing, lines, evidence := sql.NullString{}, "", ""
-	err := row.Scan(&k.num, &k.id, &k.claim.Workspace, &k.claim.Capability, &k.claim.Key, &k.payload, &k.frozen, &standing, &lines, &evidence)
+	k, f := &kept{}, finishedRow{}
+	a := &k.op.Admitted
+	created, live := int64(0), false
+	var deadline, standing sql.NullString
+	lines, evidence := "", ""
+	err := row.Scan(&k.num, &a.ID, &a.Workspace, &a.Capability, &a.ContractVersion, &a.Target, &a.TargetVersion, &a.Connection,
+		&a.Key, &a.Owner, &created, &deadline, &a.FingerprintKey, &live, &f.here, &f.state, &f.version, &f.result, &f.settled,
+		&f.elsewhere, &k.payload, &k.frozen, &standing, &lines, &evidence)
 	if err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal([]byte(lines), &k.lines); err != nil {
-		return nil, fmt.Errorf("read the timeline of %s: %w", k.id, err)
+		return nil, fmt.Errorf("read the timeline of %s: %w", a.ID, err)
 	}
 	if err := json.Unmarshal([]byte(evidence), &k.evidence); err != nil {
-		return nil, fmt.Errorf("read the evidence of %s: %w", k.id, err)
+		return nil, fmt.Errorf("read the evidence of %s: %w", a.ID, err)
 	}
 	slices.SortFunc(k.lines, func(a, b keptLine) int { return cmp.Compare(a.Seq, b.Seq) })
-	read := &onefold.Standing{}
-	if json.Unmarshal([]byte(standing.String), read) == nil {
-		k.standing = read
+	a.CreatedAt = fromNano(created)
+	var late error
+	a.StartDeadline, late = fromInstant(deadline)
+	unread := json.Unmarshal([]byte(standing.String), &k.op.Standing)
+	if unread == nil {
+		k.standing = &k.op.Standing
+	} else {
+		k.op.Standing = onefold.Standing{}
+	}
+	// One that has none, or two, is another finding.
+	if f.here && !live {
+		k.wrong = f.wrong(&k.op, cmp.Or(unread, late))
 	}
 	return k, nil
+}
+
+// finishedRow is what the columns of finished_operation say.
+type finishedRow struct {
+	here, elsewhere  bool
+	state            string
+	version, settled int64
+	result           sql.NullString
+}
+
+// wrong lists in what a finished operation's row, its standing and the law disagree.
+func (f *finishedRow) wrong(op *onefold.Operation, unread error) []string {
+	if unread != nil {
+		return []string{"its standing cannot be read: " + unread.Error()}
+	}
+	want, err := rowOf(op)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var out []string
+	for _, c := range []struct {
+		bad  bool
+		text string
+	}{
+		{f.elsewhere, "its workspace or time is not that of its admission"},
+		{f.state != want.state, "its column state is not what its standing says"},
+		{f.version != want.version, "its column version is not what its standing says"},
+		{anyText(f.result) != want.result, "its column result_reference is not what its standing says"},
+		{op.SettledAt == nil || nano(*op.SettledAt) != f.settled, "its column settled_at is not what its standing says"},
+		{op.Live(), "it is not over, and among the finished ones"},
+	} {
+		if c.bad {
+			out = append(out, c.text)
+		}
+	}
+	if why := op.Broken(); why != "" {
+		out = append(out, why)
+	}
+	return out
 }
 
 // gaps lists what is missing. Of an operation whose standing is lost, which is
@@ -169,6 +226,9 @@ func (k *kept) gaps(unclaimed bool) []Gap {
 	}
 	for _, text := range k.untold() {
 		gap(true, GapTimeline, text)
+	}
+	for _, text := range k.wrong {
+		gap(true, GapStanding, text)
 	}
 	return out
 }

@@ -80,11 +80,8 @@ func (s *Store) dueOf(ctx context.Context, c busyConnection, at time.Time, limit
 		if err != nil {
 			return nil, err
 		}
-		for _, item := range items {
-			if !s.poison.has(item.ID, now) {
-				out = append(out, item)
-			}
-		}
+		items = slices.DeleteFunc(items, func(item onefold.DueItem) bool { return s.poison.has(item.ID, now) })
+		out = append(out, items[:min(limit, len(items))]...)
 	}
 	return out, nil
 }

@@ -7,6 +7,8 @@
 -- index: INTEGER PRIMARY KEY
 -- index: review_by_id
 SELECT l.operation, coalesce(o.id, ''), l.workspace, coalesce(c.name, ''), coalesce(o.owner, ''), o.start_deadline,
+    coalesce(o.capability, ''), coalesce(o.contract_version, 0), coalesce(o.target, ''), coalesce(o.target_version, 0),
+    coalesce(l.workspace <> o.workspace OR l.connection <> o.connection OR l.created_at <> o.created_at, 0),
     l.created_at, l.state, l.version, l.sends, l.due_at, l.wake_at, l.lease_token, l.lease_worker, l.lease_until,
     l.open_attempts, l.unresolved, l.contradicted, l.result_reference, l.standing,
     CASE WHEN json_valid(l.standing) THEN (
@@ -65,12 +67,16 @@ ORDER BY f.operation DESC
 LIMIT ?2;
 
 -- Operations from the newest on, each with what has to be kept of it: whether its request is there, the digest of its
--- outgoing request, its standing, its timeline and its evidence.
+-- outgoing request, its standing, its timeline and its evidence; and of one that is finished what the columns beside its
+-- standing say.
 -- name: health.kept
 -- index: INTEGER PRIMARY KEY
 -- index: timeline_by_operation
 -- index: evidence_by_operation
-SELECT o.num, o.id, o.workspace, o.capability, o.key,
+SELECT o.num, o.id, o.workspace, o.capability, o.contract_version, o.target, o.target_version, coalesce(c.name, ''),
+    o.key, o.owner, o.created_at, o.start_deadline, o.fingerprint_key, l.operation IS NOT NULL, f.operation IS NOT NULL,
+    coalesce(f.state, ''), coalesce(f.version, 0), f.result_reference, coalesce(f.settled_at, 0),
+    coalesce(f.workspace <> o.workspace OR f.created_at <> o.created_at, 0),
     EXISTS (SELECT 1 FROM payload AS p WHERE p.operation = o.num),
     (SELECT z.digest FROM frozen AS z WHERE z.operation = o.num),
     coalesce(l.standing, f.standing),
@@ -80,6 +86,7 @@ SELECT o.num, o.id, o.workspace, o.capability, o.key,
     )) FROM timeline AS t WHERE t.operation = o.num),
     (SELECT json_group_array(json_object('id', e.id, 'kind', e.kind)) FROM evidence AS e WHERE e.operation = o.num)
 FROM operation AS o
+LEFT JOIN connection_state AS c ON c.num = o.connection
 LEFT JOIN live_operation AS l ON l.operation = o.num
 LEFT JOIN finished_operation AS f ON f.operation = o.num
 WHERE o.num < ?1
@@ -96,3 +103,15 @@ WHERE CASE WHEN o.released = 0
     THEN NOT EXISTS (SELECT 1 FROM claim AS c WHERE c.digest = unhex(page.value ->> 1) AND c.operation = o.num)
     ELSE NOT EXISTS (SELECT 1 FROM released_claim AS r WHERE r.digest = unhex(page.value ->> 1) AND r.operation = o.num)
 END;
+
+-- Operations from the newest on that have their request, with what their fingerprints were made of.
+-- name: health.requests
+-- index: INTEGER PRIMARY KEY
+SELECT o.num, o.id, o.workspace, o.capability, o.contract_version, o.target, o.target_version, coalesce(c.name, ''),
+    o.fingerprint, o.fingerprint_key, p.request
+FROM operation AS o
+CROSS JOIN payload AS p ON p.operation = o.num
+LEFT JOIN connection_state AS c ON c.num = o.connection
+WHERE o.num < ?1
+ORDER BY o.num DESC
+LIMIT ?2;

@@ -26,7 +26,7 @@ func newDoctor(a *app) *cobra.Command {
 		Long: "Examine an installation's database, also beside a running server, and change nothing in it: the settings that\n" +
 			"durability rests on, integrity, migrations, the size of the write-ahead log, free space, whether somebody runs the\n" +
 			"file, expired leases, attempts without an end, operations and reviews without an owner, the oldest operation that\n" +
-			"is unknown at its target, rows that are gone, paused connections, the clock, the secret, where " + envSecret + " is\n" +
+			"is unknown at its target, rows that are gone or disagree, requests that are not what was admitted, paused connections, the clock, the secret, where " + envSecret + " is\n" +
 			"given, and the secrets of connections: files below --secrets-dir, and variables as this process has them, which the\n" +
 			"server's may differ from.\n\n" +
 			"Each check is ok, warning, failed or not_checked. The exit code is 1 where one failed, else 0.",
@@ -90,7 +90,7 @@ func (a *app) doctorSecret(ctx context.Context, o *doctor.Options) {
 		o.SecretTrouble = err.Error()
 		return
 	}
-	o.SecretID, o.SecretCheck = secret.ID, secret.Check
+	o.SecretID, o.SecretCheck, o.Secret = secret.ID, secret.Check, bytes
 }
 
 // doctorText shows the report to a person.

@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/contract"
+	"github.com/onefold-dev/onefold/storetest"
 )
 
 // A database address is sqlite: and a path; what it holds otherwise is refused
@@ -107,5 +109,77 @@ func TestAnInstallationIsFoundAgain(t *testing.T) {
 	}
 	if _, err := other.settle(t.Context(), store); onefold.CodeOf(err) != onefold.CodeStoreUnavailable {
 		t.Errorf("another secret: %v", err)
+	}
+}
+
+// Check values that were deleted leave the fingerprints without a word of the secret
+// that made them but its id. Another secret is refused all the same, and the right
+// one, whose id is the beginning of its check value, is remembered again.
+//
+// Proves: I8
+func TestASecretIsRecognisedWithoutItsCheckValue(t *testing.T) {
+	t.Parallel()
+	one, _ := NewSecret([]byte("a secret that nobody has to know"))
+	other, _ := NewSecret([]byte("another secret, long enough"))
+	for name, c := range map[string]struct {
+		sql          string
+		one, another bool // who may start
+	}{
+		"as it was":              {"", true, false},
+		"without check values":   {"DELETE FROM secret_check", true, false},
+		"with another's instead": {"UPDATE secret_check SET key_id = '" + other.ID + "', check_value = '" + other.Check + "'", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &storetest.Subject{Clock: storetest.NewClock(), IDs: &storetest.IDs{}}
+			a := Access{Database: Database{Path: filepath.Join(t.TempDir(), "a.db")}, Now: s.Clock.Now, IDs: s.IDs}
+			open := func() {
+				store, err := a.Open(t.Context(), true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Store = store
+			}
+			open()
+			if _, err := one.settle(t.Context(), s.Store); err != nil {
+				t.Fatal(err)
+			}
+			s.Admit(t, "k", func(op *onefold.Operation) { op.FingerprintKey = one.ID })
+			if err := s.Store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			harm(t, a.Database.Path, c.sql)
+			open()
+			defer func() {
+				if err := s.Store.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			if _, err := other.settle(t.Context(), s.Store); (err == nil) != c.another || err != nil && onefold.CodeOf(err) != onefold.CodeStoreUnavailable {
+				t.Errorf("another secret: %v", err)
+			}
+			i, err := one.settle(t.Context(), s.Store)
+			if (err == nil) != c.one {
+				t.Errorf("the secret: %v", err)
+			}
+			if i, _ = s.Store.Installation(t.Context()); c.one && i.Secrets[one.ID] != one.Check {
+				t.Errorf("the secret is not remembered: %+v", i)
+			}
+		})
+	}
+}
+
+// harm changes a file behind its store's back.
+func harm(t *testing.T, path, text string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -50,13 +50,25 @@ func (s Secret) digestKey() []byte {
 	return mac.Sum(nil)
 }
 
-// settle compares the secret with what the database was used with, and
-// remembers it. A database with fingerprints of another secret is refused: every
-// repeat would look like a conflict (I8).
+// settle compares the secret with what the database was used with, and remembers it.
+// A database with fingerprints of another secret is refused: every repeat would look
+// like a conflict (I8). Which secrets made them stands in two places: as check values,
+// and as ids beside the fingerprints themselves. An id without a check value means
+// that the check values were lost, and is refused, unless it is the given secret's:
+// the id is the beginning of the check value, and proves as much.
 func (s Secret) settle(ctx context.Context, store onefold.Store) (onefold.Installation, error) {
 	installation, err := store.Installation(ctx)
 	if err != nil {
 		return installation, err
+	}
+	for _, id := range Unchecked(installation, installation.KeyIDs) {
+		if id != s.ID {
+			return installation, &onefold.Error{
+				Code:    onefold.CodeStoreUnavailable,
+				Message: "the database has fingerprints made under the secret " + id + ", and lost by what to recognise it; the one that was given is " + s.ID,
+				Hint:    "give the secret " + id + ", or restore the last good backup: something has deleted from the database, and onefold doctor says what else is missing",
+			}
+		}
 	}
 	for id, check := range installation.Secrets {
 		if check != s.Check {
@@ -74,4 +86,16 @@ func (s Secret) settle(ctx context.Context, store onefold.Store) (onefold.Instal
 		return installation, fmt.Errorf("remember which secret is in use: %w", err)
 	}
 	return installation, nil
+}
+
+// Unchecked are those of the ids of secrets of which an installation has no check
+// value (I8).
+func Unchecked(i onefold.Installation, ids []string) []string {
+	var out []string
+	for _, id := range ids {
+		if _, checked := i.Secrets[id]; !checked {
+			out = append(out, id)
+		}
+	}
+	return out
 }

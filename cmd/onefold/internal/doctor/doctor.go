@@ -45,7 +45,9 @@ type Health interface {
 	EachLive(ctx context.Context, visit func(op *onefold.Operation, faults []string)) error
 	EachOpenReview(ctx context.Context, visit func(id, operation string, faults []string)) error
 	Admitted(ctx context.Context) (sqlite.Admitted, error)
-	EachGap(ctx context.Context, visit func(operation string, gaps []sqlite.Gap)) (sqlite.Searched, error)
+	EachKept(ctx context.Context, visit func(op *onefold.Operation, gaps []sqlite.Gap)) (sqlite.Searched, error)
+	EachRequest(ctx context.Context, visit func(op *onefold.Operation, request []byte)) (sqlite.Searched, error)
+	Sequence(ctx context.Context) (sqlite.Sequence, error)
 	Documents(ctx context.Context) ([]onefold.Document, error)
 	Times(ctx context.Context) (sqlite.Times, error)
 	Pauses(ctx context.Context) ([]onefold.Pause, error)
@@ -81,6 +83,7 @@ type Options struct {
 	Boot                      func() time.Duration // monotonic, counting suspended time
 	SecretGiven               bool
 	SecretID, SecretCheck     string // of the secret that was given
+	Secret                    []byte // itself, for the fingerprints alone
 	SecretTrouble, SecretHint string // why it cannot be used, "" where it can
 	// SecretsFolder and LookupEnv are where the connections' secrets are looked for:
 	// the folder that serve has, "" where nobody names it, and this process's own
@@ -115,21 +118,29 @@ type examination struct {
 	report Report
 	// current tells that the tables are those of this release and can be read.
 	current bool
+	// papers are the published documents, and what was found to lack them.
+	papers papers
+	// keyIDs are the secrets' ids that stand beside fingerprints.
+	keyIDs map[string]bool
 }
 
 // Examine makes all checks. It returns no error: what cannot be looked at is a
 // check that says so.
 func Examine(ctx context.Context, h Health, o Options) Report {
-	e := &examination{Options: o.filled(), health: h}
+	e := &examination{Options: o.filled(), health: h, keyIDs: map[string]bool{}}
 	e.report.At = e.Now().UTC()
 	boot := e.Boot()
 	e.durability(ctx)
 	e.integrity(ctx)
 	e.migrations(ctx)
 	e.files()
+	e.read(ctx)
 	e.work(ctx)
 	e.lost(ctx)
 	e.kept(ctx)
+	e.documents()
+	e.sequence(ctx)
+	e.fingerprints(ctx)
 	e.reviews(ctx)
 	e.pauses(ctx)
 	e.clock(ctx, e.report.At, boot)

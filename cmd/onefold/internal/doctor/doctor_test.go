@@ -13,12 +13,42 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/cmd/onefold/internal/deployment"
 	"github.com/onefold-dev/onefold/cmd/onefold/internal/doctor"
+	"github.com/onefold-dev/onefold/contract"
 	"github.com/onefold-dev/onefold/sqlite"
 	"github.com/onefold-dev/onefold/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// documents are what the suite's operations are admitted under.
+const documents = `
+kind: capability
+name: ` + storetest.Capability + `
+version: 1
+request: {type: object}
+---
+kind: target
+name: erp
+version: 1
+protocol: http
+operations:
+  ` + storetest.Capability + `:
+    write: {method: POST, path: /bills, timeout: 2s, body: {amount: $request/amount}}
+    identity: {kind: none}
+    responses:
+      - {name: made, when: {status: 201}, outcome: confirmed, reference: /id}
+    in_doubt: [operator]
+---
+kind: connection
+workspace: ` + storetest.Workspace + `
+name: ` + storetest.Connection + `
+target: erp@1
+url: https://erp.example
+owner: maria@acme.example
+acknowledged: {by: maria, date: 2026-01-01, reason: a test}
+`
 
 // clinic is a store of the test's, and the doctor beside it. Its operations are
 // due at their admission.
@@ -38,6 +68,19 @@ func newClinic(t *testing.T) *clinic {
 	}
 	c.open()
 	t.Cleanup(c.close)
+	// The suite's attempts are frozen under the connection's third revision.
+	for _, owner := range []string{"joe", "jim", "maria"} {
+		docs, faults := contract.DecodeFile("documents.yaml", []byte(strings.Replace(documents, "owner: maria", "owner: "+owner, 1)))
+		if err := faults.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.store.Publish(context.Background(), deployment.ToStore(docs, "test")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.store.RememberSecret(context.Background(), "k1", "v1:one"); err != nil {
+		t.Fatal(err)
+	}
 	// The machine's free space is not what these tests are about, but for the one that says so.
 	began := c.Clock.Now()
 	c.options = doctor.Options{
@@ -119,7 +162,7 @@ func names() []string {
 	return []string{
 		"sqlite_version", "journal_mode", "synchronous", "integrity", "migrations", "wal_size", "disk_space", "runner", "leases",
 		"open_attempts", "orphans", "records", "review_owners", "unresolved", "unplanned", "admitted", "claims",
-		"payloads", "outgoing_requests", "evidence", "timelines", "reviews", "pauses", "clock", "secret", "connection_secrets",
+		"payloads", "outgoing_requests", "evidence", "timelines", "standings", "documents", "sequence", "fingerprints", "reviews", "pauses", "clock", "secret", "connection_secrets",
 	}
 }
 
@@ -135,7 +178,7 @@ func (c *clinic) finds(want map[string]doctor.Status) map[string]doctor.Check {
 		status, named := want[name]
 		switch {
 		case named:
-		case name == "secret" && !c.options.SecretGiven:
+		case name == "secret" && !c.options.SecretGiven, name == "fingerprints" && len(c.options.Secret) == 0:
 			status = doctor.NotChecked
 		default:
 			status = doctor.OK
@@ -333,7 +376,7 @@ func recordSabotages() []sabotage {
 			c.sql(`UPDATE live_operation SET operation = 999`, `INSERT INTO operation SELECT 999, 'op_x', workspace, capability, contract_version, target, target_version,
 				connection, 'k2', submitted_by, revision, not_before, start_deadline, metadata, fingerprint, fingerprint_key, 'i2', 'r2', 0, owner,
 				key_retention, created_at, 0 FROM operation`, `DELETE FROM operation`)
-		}, failed("records")},
+		}, failed("records", "sequence")},
 		{"an operation whose standing is gone", func(c *clinic) {
 			c.Admit(c.t, "k")
 			c.sql(`DROP TRIGGER live_operation_is_not_lost`, `DELETE FROM live_operation`)
@@ -355,15 +398,20 @@ func recordSabotages() []sabotage {
 			c.sql(`UPDATE review SET operation = 999`)
 		}, failed("reviews")},
 		{"another secret", func(c *clinic) {
-			if err := c.store.RememberSecret(context.Background(), "k1", "v1:one"); err != nil {
-				c.t.Fatal(err)
-			}
+			c.options.SecretGiven, c.options.SecretID, c.options.SecretCheck = true, "k2", "v1:two"
+		}, failed("secret")},
+		{"a secret whose check value is gone, found without any secret", func(c *clinic) {
+			c.running()
+			c.Admit(c.t, "k")
+			c.sql(`DELETE FROM secret_check`)
+		}, failed("secret")},
+		{"another secret in its place", func(c *clinic) {
+			c.running()
+			c.Admit(c.t, "k")
+			c.sql(`UPDATE secret_check SET key_id = 'k2', check_value = 'v1:two'`)
 			c.options.SecretGiven, c.options.SecretID, c.options.SecretCheck = true, "k2", "v1:two"
 		}, failed("secret")},
 		{"the right secret", func(c *clinic) {
-			if err := c.store.RememberSecret(context.Background(), "k1", "v1:one"); err != nil {
-				c.t.Fatal(err)
-			}
 			c.options.SecretGiven, c.options.SecretID, c.options.SecretCheck = true, "k1", "v1:one"
 		}, nil},
 		{"a secret that cannot be read", func(c *clinic) {
@@ -390,7 +438,7 @@ func fileSabotages() []sabotage {
 		{"a page that was overwritten", (*clinic).damage, failed("integrity")},
 		{"no time to look", func(c *clinic) { c.Admit(c.t, "k"); c.running(); c.options.Within = 1 }, map[string]doctor.Status{
 			"integrity": doctor.NotChecked, "admitted": doctor.NotChecked, "claims": doctor.NotChecked, "payloads": doctor.NotChecked,
-			"outgoing_requests": doctor.NotChecked, "evidence": doctor.NotChecked, "timelines": doctor.NotChecked,
+			"outgoing_requests": doctor.NotChecked, "evidence": doctor.NotChecked, "timelines": doctor.NotChecked, "standings": doctor.NotChecked,
 		}},
 		{"a migration that was not run", func(c *clinic) { c.close(); c.sql(`DELETE FROM migration`) }, after(doctor.NotChecked)},
 		{"a migration of a later release", func(c *clinic) {

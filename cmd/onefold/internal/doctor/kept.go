@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/sqlite"
 )
 
@@ -39,6 +40,10 @@ func keptChecks() []keptCheck {
 			sqlite.GapTimeline, "timelines", "have a line for every change", "have changes that no line tells of",
 			"take such a timeline for incomplete: who or what changed the operation is not known",
 		},
+		{
+			sqlite.GapStanding, "standings", "that are over have a standing that reads, as their columns repeat it", "have not the standing that their columns repeat",
+			"do not believe what such an operation is listed as, or found by: look at its evidence and at the target",
+		},
 	}
 }
 
@@ -54,13 +59,17 @@ func (e *examination) kept(ctx context.Context) {
 	var s sqlite.Searched
 	var err error
 	if e.current {
-		s, err = e.health.EachGap(bounded, func(operation string, gaps []sqlite.Gap) {
+		s, err = e.health.EachKept(bounded, func(op *onefold.Operation, gaps []sqlite.Gap) {
+			e.keyIDs[op.FingerprintKey] = true
+			if op.Settled() {
+				e.papers.need(op)
+			}
 			texts := map[sqlite.GapKind][]string{}
 			for _, g := range gaps {
 				texts[g.Kind] = append(texts[g.Kind], g.Text)
 			}
 			for kind, told := range texts {
-				lists[kind].add(operation + " (" + shortened(told) + ")")
+				lists[kind].add(op.ID + " (" + shortened(told) + ")")
 			}
 		})
 	}

@@ -106,6 +106,21 @@ func TestRowsThatAreGoneAreMissed(t *testing.T) {
 		"a standing that went back": {func(a *archive) []string {
 			return []string{"UPDATE finished_operation SET standing = json_set(standing, '$.version', 2), version = 2 WHERE " + of(&a.done)}
 		}, "timelines", "its newest line is of version 3, its standing of 2", func(a *archive) string { return a.done.ID }},
+		"a reference that is not the recorded one": {func(a *archive) []string {
+			return []string{"UPDATE finished_operation SET result_reference = 'OTHER' WHERE " + of(&a.done)}
+		}, "standings", "its column result_reference is not what its standing says", func(a *archive) string { return a.done.ID }},
+		"a finished standing that nobody can read": {func(a *archive) []string {
+			return []string{"UPDATE finished_operation SET standing = '' WHERE " + of(&a.done)}
+		}, "standings", "its standing cannot be read", func(a *archive) string { return a.done.ID }},
+		"another state, version and time": {func(a *archive) []string {
+			return []string{"UPDATE finished_operation SET state = 'rejected', result_reference = NULL, version = 9, settled_at = 1 WHERE " + of(&a.done)}
+		}, "standings", "its column state is not what its standing says", func(a *archive) string { return a.done.ID }},
+		"another workspace's list": {func(a *archive) []string {
+			return []string{"UPDATE finished_operation SET workspace = 'umbrella' WHERE " + of(&a.released)}
+		}, "standings", "its workspace or time is not that of its admission", func(a *archive) string { return a.released.ID }},
+		"a finished standing that breaks the law": {func(a *archive) []string {
+			return []string{"UPDATE finished_operation SET standing = json_remove(standing, '$.result') WHERE " + of(&a.done)}
+		}, "standings", "confirmed", func(a *archive) string { return a.done.ID }},
 		"an operation but for its standing": {func(a *archive) []string {
 			return []string{"DELETE FROM operation WHERE id = '" + a.done.ID + "'"}
 		}, "admitted", "finished operations are gone but for their standing", func(*archive) string { return "row 1" }},
@@ -148,9 +163,10 @@ type hasty struct {
 	seen sqlite.Searched
 }
 
-func (h *hasty) EachGap(_ context.Context, visit func(string, []sqlite.Gap)) (sqlite.Searched, error) {
+func (h *hasty) EachKept(_ context.Context, visit func(*onefold.Operation, []sqlite.Gap)) (sqlite.Searched, error) {
 	if h.gap != "" {
-		visit(h.gap, []sqlite.Gap{{Kind: sqlite.GapPayload, Text: "its approved request is gone"}})
+		op := &onefold.Operation{Admitted: onefold.Admitted{ID: h.gap, FingerprintKey: "k1"}}
+		visit(op, []sqlite.Gap{{Kind: sqlite.GapPayload, Text: "its approved request is gone"}})
 	}
 	return h.seen, nil
 }

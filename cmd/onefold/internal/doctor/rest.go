@@ -3,7 +3,13 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/onefold-dev/onefold"
+	"github.com/onefold-dev/onefold/cmd/onefold/internal/deployment"
 )
 
 // lost looks for operations whose standing lies nowhere, within its time.
@@ -124,19 +130,26 @@ func (e *examination) clock(ctx context.Context, began time.Time, boot time.Dura
 // secret holds the given secret against the check values of those that made the
 // fingerprints (I8).
 func (e *examination) secret(ctx context.Context) {
+	installation, err := onefold.Installation{}, error(nil)
+	if e.current {
+		installation, err = e.health.Installation(ctx)
+	}
+	for _, id := range installation.KeyIDs {
+		e.keyIDs[id] = true
+	}
+	lost := deployment.Unchecked(installation, slices.Sorted(maps.Keys(e.keyIDs)))
 	switch {
+	case e.current && err == nil && len(lost) > 0:
+		e.add("secret", Failed, "operations have fingerprints made under the secret "+strings.Join(lost, ", ")+", of which the database has no check value",
+			"start the server with that secret and no other: under another one every repeated key would look like a conflict; something has deleted from the file, so compare it with the last good backup")
+		return
 	case !e.SecretGiven:
 		e.add("secret", NotChecked, "ONEFOLD_SECRET is not given", "give the one that serve has")
 		return
 	case e.SecretTrouble != "":
 		e.add("secret", Failed, e.SecretTrouble, e.SecretHint)
 		return
-	case !e.current:
-		e.unread("secret", nil)
-		return
-	}
-	installation, err := e.health.Installation(ctx)
-	if err != nil {
+	case !e.current || err != nil:
 		e.unread("secret", err)
 		return
 	}

@@ -78,7 +78,7 @@ func TestMissingSecretsOfConnections(t *testing.T) {
 		if _, err := h.store.Publish(context.Background(), []onefold.Document{doc}); err != nil {
 			t.Fatal(err)
 		}
-		if found := h.finds(failed("connection_secrets"))["connection_secrets"]; !strings.Contains(found.Found, "cannot be read") {
+		if found := h.finds(failed("connection_secrets", "documents"))["connection_secrets"]; !strings.Contains(found.Found, "cannot be read") {
 			t.Errorf("it says %s", found.Found)
 		}
 	})

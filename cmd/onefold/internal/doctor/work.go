@@ -59,7 +59,13 @@ func (e *examination) work(ctx context.Context) {
 	s := &survey{now: now, grace: now.Add(-e.Grace)}
 	var walk error
 	if e.current {
-		walk = e.health.EachLive(ctx, s.look)
+		walk = e.health.EachLive(ctx, func(op *onefold.Operation, faults []string) {
+			s.look(op, faults)
+			if op.ID != "" {
+				e.papers.open++
+				e.papers.need(op)
+			}
+		})
 	}
 	if !e.current || walk != nil {
 		for _, name := range names {
