@@ -26,8 +26,9 @@ func newDoctor(a *app) *cobra.Command {
 		Long: "Examine an installation's database, also beside a running server, and change nothing in it: the settings that\n" +
 			"durability rests on, integrity, migrations, the size of the write-ahead log, free space, whether somebody runs the\n" +
 			"file, expired leases, attempts without an end, operations and reviews without an owner, the oldest operation that\n" +
-			"is unknown at its target, rows that are gone or disagree, requests that are not what was admitted, paused connections, the clock, the secret, where " + envSecret + " is\n" +
-			"given, and the secrets of connections: files below --secrets-dir, and variables as this process has them, which the\n" +
+			"is unknown at its target, rows that are gone or disagree with each other, documents that operations need, paused\n" +
+			"connections, the clock, the secret and, where " + envSecret + " is given, the requests that it made fingerprints\n" +
+			"of, and the secrets of connections: files below --secrets-dir, and variables as this process has them, which the\n" +
 			"server's may differ from.\n\n" +
 			"Each check is ok, warning, failed or not_checked. The exit code is 1 where one failed, else 0.",
 		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c, &o) },
@@ -42,7 +43,7 @@ func newDoctor(a *app) *cobra.Command {
 	addRanged(f, durationFlag{&d.MaxAge, time.Second, mostAge}, "max-age", "how old an operation may be that is unknown at its target, before it is warned of")
 	addRanged(f, durationFlag{&d.Grace, leastTiming, mostTiming}, "grace", "how late the runner may be with expired leases and due work")
 	addRanged(f, durationFlag{&d.ClockError, leastTiming, mostTiming}, "clock-error", "how far ahead of this machine's clock a record may be")
-	addRanged(f, durationFlag{&d.Within, leastTiming, mostTiming}, "within", "how long each of the searches may take that read everything: integrity, lost operations, rows that are gone, secrets")
+	addRanged(f, durationFlag{&d.Within, leastTiming, mostTiming}, "within", "how long each of the searches may take that read everything: integrity, lost operations, rows that are gone, requests, secrets")
 	f.StringVar(&d.SecretsFolder, "secrets-dir", "", "`FOLDER` of file: secrets, as serve has it")
 	return c
 }
