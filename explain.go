@@ -49,15 +49,19 @@ func (e *explanation) story() string {
 	case Prepared:
 		return e.preparedStory()
 	case Attempting:
-		return fmt.Sprintf("We are sending %s just now (attempt %d, begun at %s). An effect may be happening.", e.what(), len(op.Attempts), e.lastBegun())
+		return e.attemptingStory()
 	case Uncertain:
 		return e.doubtStory()
 	case Confirmed:
 		return fmt.Sprintf("%s at %s is done, confirmed by %s at %s; the target's reference is %s.",
 			op.Capability, op.Connection, learntWords(op.Result), clock(op.Result.At), op.Result.Reference)
 	case Rejected:
-		return fmt.Sprintf("%s at %s was not done: rejected (%s) at %s.%s",
-			op.Capability, op.Connection, op.Rejection.Code, clock(op.Rejection.At), e.noEffect("No effect exists, and none will be tried."))
+		was := "was not done"
+		if !op.NewKeySafe() {
+			was = "is recorded as not done"
+		}
+		return fmt.Sprintf("%s at %s %s: rejected (%s) at %s.%s",
+			op.Capability, op.Connection, was, op.Rejection.Code, clock(op.Rejection.At), e.noEffect("No effect exists, and none will be tried."))
 	case Canceled:
 		return e.canceledStory()
 	}
@@ -70,10 +74,25 @@ func (e *explanation) preparedStory() string {
 		return accepted + " Nothing was sent yet."
 	}
 	known := "it is proven"
-	if e.decided() > 0 {
+	switch {
+	case e.decided() > 0:
 		known = "a person has decided"
+	case e.op.effectMayExist():
+		known = "it is recorded"
 	}
 	return accepted + fmt.Sprintf(" It was tried %s, the last time at %s, and %s that nothing came of it.", times(len(e.op.Attempts)), e.lastBegun(), known)
+}
+
+// attemptingStory speaks of the try that is out, and of its worker only while that
+// gives signs of life.
+func (e *explanation) attemptingStory() string {
+	const maybe = "An effect may be happening."
+	op := e.op
+	if op.Lease != nil && !op.Lease.Until.After(e.now) {
+		return fmt.Sprintf("We began to send %s (attempt %d, begun at %s), and its worker has given no sign of life in its time, which was over at %s. %s",
+			e.what(), len(op.Attempts), e.lastBegun(), clock(op.Lease.Until), maybe)
+	}
+	return fmt.Sprintf("We are sending %s just now (attempt %d, begun at %s). %s", e.what(), len(op.Attempts), e.lastBegun(), maybe)
 }
 
 // decided counts the tries of which a person's word alone says that they had no
@@ -88,15 +107,35 @@ func (e *explanation) decided() (n int) {
 }
 
 func (e *explanation) canceledStory() string {
-	at := ""
-	if e.op.SettledAt != nil {
-		at = " at " + clock(*e.op.SettledAt)
-	}
-	story := fmt.Sprintf("%s was withdrawn%s.%s", e.what(), at, e.noEffect("No effect exists, and nothing will be sent."))
+	story := e.what() + " " + e.canceledWhy() + "." + e.noEffect("No effect exists, and nothing will be sent.")
 	if e.op.KeyReleased {
 		story += " Its key was released and may be used again."
 	}
 	return story
+}
+
+// canceledWhy tells a withdrawal from a start deadline that passed. Of an operation
+// that was withdrawn or late before anything was sent the standing does not say
+// which, once the deadline had passed.
+func (e *explanation) canceledWhy() string {
+	op := e.op
+	at := ""
+	if op.SettledAt != nil {
+		at = " at " + clock(*op.SettledAt)
+	}
+	deadline := op.StartDeadline
+	passed := deadline != nil && op.SettledAt != nil && !op.SettledAt.Before(*deadline) && !op.KeyReleased
+	switch {
+	case op.IsBarred(BarWithdrawn):
+		return "was withdrawn" + at
+	case op.IsBarred(BarPastDeadline) && deadline == nil:
+		return "was canceled" + at + ", its start deadline having passed"
+	case op.IsBarred(BarPastDeadline):
+		return "was canceled" + at + ", its start deadline (" + clock(*deadline) + ") having passed"
+	case passed:
+		return "was canceled" + at + ", after its start deadline (" + clock(*deadline) + ")"
+	}
+	return "was withdrawn" + at
 }
 
 // noEffect is a claim that holds only while nothing speaks against it.
@@ -113,19 +152,86 @@ func (e *explanation) doubtStory() string {
 	}
 	words := doubtWords(e.op.Doubt.Reason)
 	if len(e.op.Attempts) == 0 {
-		return fmt.Sprintf("%s was not sent by this ledger, and yet: %s. We do not know what the target holds.", e.what(), words)
+		return fmt.Sprintf("This ledger has no record of sending %s, and %s. %s", e.what(), withoutTry(words, e.op.Doubt.Reason), e.doubtVerdict())
 	}
-	return fmt.Sprintf("We sent %s at %s, and %s. %s", e.what(), e.lastBegun(), words, e.doubtVerdict())
+	return fmt.Sprintf("We %s %s at %s, and %s. %s", e.sendVerb(), e.what(), e.lastBegun(), words, e.doubtVerdict())
+}
+
+// withoutTry are a doubt's words where no try is on record that they could be about.
+func withoutTry(words string, reason DoubtReason) string {
+	switch reason {
+	case DoubtNoAnswer:
+		return "there was no answer"
+	case DoubtRefusedAfterDoubt, DoubtBarred:
+		return "something forbids sending it"
+	default:
+		return words
+	}
+}
+
+// sendVerb is what is known of the last try: what a silent worker began may never
+// have left.
+func (e *explanation) sendVerb() string {
+	last := &e.op.Attempts[len(e.op.Attempts)-1]
+	switch {
+	case knownSent(last):
+		return "sent"
+	case last.Verdict == VerdictNotSent:
+		return "tried to send"
+	}
+	return "began to send"
+}
+
+// knownSent tells whether the try is known to have begun its way to the target: it
+// ended by a word of its own, and that was not that nothing was sent.
+func knownSent(a *Attempt) bool {
+	return a.Closed() && a.Verdict != VerdictNotSent && (a.ClosedBy == "" || a.ClosedBy == ClosedByReport)
+}
+
+// finding is what the evidence on record comes to while an operation is uncertain,
+// the gravest first. All sentences about the effect are made from it, so that none
+// says what another denies.
+type finding int
+
+const (
+	foundNothing finding = iota
+	foundExisting
+	foundAnEffect
+	foundOther
+	foundMany
+)
+
+func (e *explanation) finding() finding {
+	switch op := e.op; {
+	case op.IsBarred(BarMultipleEffects):
+		return foundMany
+	case op.IsBarred(BarDiffers):
+		return foundOther
+	case op.IsBarred(BarEffectExists):
+		return foundAnEffect
+	case op.Doubt != nil && op.Doubt.Reason == DoubtExists:
+		return foundExisting
+	}
+	return foundNothing
 }
 
 func (e *explanation) doubtVerdict() string {
-	switch {
-	case e.op.IsBarred(BarMultipleEffects):
+	switch e.finding() {
+	case foundMany:
 		return "More than one record may be its effect."
-	case e.op.IsBarred(BarDiffers):
-		return "A record exists, and it is not what was approved."
-	case e.op.IsBarred(BarEffectExists):
-		return "Evidence says that it was carried out, but not under which reference."
+	case foundOther:
+		return "A record was found, and it is not what was approved."
+	case foundAnEffect:
+		if len(e.op.SeenReferences) > 0 {
+			return "Evidence speaks for an effect."
+		}
+		return "Evidence speaks for an effect, but does not say under which reference."
+	case foundExisting:
+		return "We do not know whether that record is its effect."
+	case foundNothing:
+	}
+	if len(e.op.Attempts) == 0 {
+		return "We do not know what the target holds."
 	}
 	return "We do not know whether it was carried out."
 }
@@ -149,21 +255,21 @@ func doubtWords(reason DoubtReason) string {
 	case DoubtInProgress:
 		return "the target says that it is still in progress"
 	case DoubtRefusedAfterDoubt:
-		return "the last try was refused, which says nothing about the earlier one"
+		return "the last try came to nothing, which says nothing about an earlier one"
 	case DoubtExists:
 		return "the target says that such a record exists already"
 	case DoubtEffectExists:
 		return "there is evidence of an effect"
 	case DoubtDiffers:
-		return "what the target holds differs from what was approved"
+		return "what was found at the target differs from what was approved"
 	case DoubtMultipleEffects:
-		return "the target holds several records for it"
+		return "more than one record was found or named for it"
 	case DoubtKeyConflict:
 		return "the target knows its identity from another request"
 	case DoubtRestored:
 		return "the ledger was restored from a copy since"
 	case DoubtBarred:
-		return "nothing came of the last try, but something forbids another"
+		return "that came to nothing, but something forbids another try"
 	case DoubtInternal:
 		return "its outcome could not be worked out"
 	}
@@ -200,132 +306,4 @@ func (e *explanation) lastBegun() string {
 		return clock(e.op.Attempts[n-1].BegunAt)
 	}
 	return clock(e.op.UpdatedAt)
-}
-
-// known lists facts.
-func (e *explanation) known() []string {
-	op := e.op
-	var out []string
-	if len(op.Attempts) > 0 && op.State != Prepared {
-		out = append(out, e.sentWords())
-	}
-	if a := op.Accepted; a != nil {
-		out = append(out, e.acceptedWords(a))
-	}
-	for _, b := range op.Barred {
-		out = append(out, barWords(b))
-	}
-	if op.State != Confirmed && len(op.SeenReferences) > 0 {
-		out = append(out, "Evidence names the reference "+strings.Join(op.SeenReferences, " and ")+".")
-	}
-	for _, h := range op.Holds {
-		out = append(out, "It is held: "+holdWords(op, h)+".")
-	}
-	if op.Contradicted {
-		out = append(out, "Later evidence disagrees with what is recorded"+e.otherReferences()+".")
-	}
-	return out
-}
-
-// sentWords counts the tries, and those that had no effect, by proof or by a
-// person's word.
-func (e *explanation) sentWords() string {
-	op, without := e.op, 0
-	for i := range op.Attempts {
-		if op.Attempts[i].WithoutEffect() {
-			without++
-		}
-	}
-	sent, decided := "It was sent "+times(len(op.Attempts))+" under one identity", e.decided()
-	if proven := without - decided; proven > 0 {
-		sent += fmt.Sprintf("; %d of the tries are proven without effect", proven)
-	}
-	if decided > 0 {
-		sent += fmt.Sprintf("; of %d of the tries a person has decided that they had none", decided)
-	}
-	return sent + "."
-}
-
-func (e *explanation) otherReferences() string {
-	if len(e.op.SeenReferences) == 0 {
-		return ""
-	}
-	return " (references seen: " + strings.Join(e.op.SeenReferences, ", ") + ")"
-}
-
-func barWords(b Bar) string {
-	switch b {
-	case BarEffectExists:
-		return "Evidence speaks for an effect, so nothing is sent again."
-	case BarDiffers:
-		return "What the target holds differs from what was approved, so nothing is sent until a person decides."
-	case BarMultipleEffects:
-		return "The target holds several records for it, so nothing is sent again."
-	case BarKeyConflict:
-		return "The target saw our identity with another request, so nothing is sent until a person decides."
-	case BarWithdrawn:
-		return "It was withdrawn: nothing is sent again, and if it was carried out the withdrawal came too late."
-	case BarPastDeadline:
-		return "Its start deadline has passed: nothing is sent again."
-	case BarRestored:
-		return "The ledger was restored from a copy: nothing is sent before the target was asked."
-	}
-	return "It is barred: " + string(b) + "."
-}
-
-func holdWords(op *Operation, h Hold) string {
-	for i := range op.Reviews {
-		if r := &op.Reviews[i]; r.ID == h.Review && r.Reason == ReviewUnsendable {
-			return "its request cannot be built: nothing was sent, and trying again changes nothing until that is mended"
-		}
-	}
-	switch h.Reason {
-	case HoldApproval:
-		return "it needs an approval before it is sent"
-	case HoldSuspectedDuplicate:
-		return "it looks like a duplicate of another operation"
-	case HoldSameNumberOtherPeriod:
-		return "another operation has the same number in another period"
-	case HoldIdentityIncomplete:
-		return "a field of its business identity is missing"
-	case HoldAmendment:
-		return "the operation that it amends has to be decided first"
-	case HoldRetryExhausted:
-		return "every try that the contract allows was made, and none had an effect"
-	case HoldAwaitingPayload:
-		return "its payload is not kept and has to be submitted again"
-	case HoldRecovery:
-		return "the ledger was restored from a copy"
-	}
-	return string(h.Reason)
-}
-
-// notKnown lists what is open.
-func (e *explanation) notKnown() []string {
-	op := e.op
-	var out []string
-	switch {
-	case op.State == Attempting:
-		out = append(out, "Whether the request has reached the target.")
-	case op.State == Uncertain && op.IsBarred(BarEffectExists):
-		out = append(out, "Which record at the target is its effect.")
-	case op.State == Uncertain:
-		out = append(out, "Whether an effect exists at the target.")
-	case op.Contradicted:
-		out = append(out, "Which of the conflicting facts is true.")
-	case op.State != Prepared && op.State != Confirmed && op.effectMayExist():
-		out = append(out, "Whether an effect exists at the target, for which evidence spoke.")
-	}
-	if op.OpenAttempt() && op.State != Attempting {
-		out = append(out, "Whether a try that went silent may still reach the target"+e.openUntil()+".")
-	}
-	return out
-}
-
-func (e *explanation) openUntil() string {
-	until := openUntil(e.op, e.now)
-	if !until.After(e.now) {
-		return ""
-	}
-	return " (it counts as closed from " + clock(until) + ")"
 }

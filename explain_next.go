@@ -29,10 +29,12 @@ func (e *explanation) settlingDoubt() []string {
 		out = append(out, "The target's word that it is done, or has failed.")
 	}
 	if slices.Contains(p.InDoubt, StepReplay) {
-		denied := ReplayDenied(op, p, ConnectionStanding{Disabled: e.terms.Mode == ModeDisabled}, op.Scope, e.now)
+		denied := e.replayDenied()
 		switch {
 		case denied != "":
 			out = append(out, "Not sending again: "+denied+".")
+		case len(op.Holds) > 0:
+			out = append(out, "Sending the same request again, which the target recognises"+e.window()+"; not while it is held.")
 		case e.closed() != "":
 			out = append(out, "Sending the same request again, which the target recognises"+e.window()+"; not while the connection "+e.closed()+".")
 		default:
@@ -40,9 +42,40 @@ func (e *explanation) settlingDoubt() []string {
 		}
 	}
 	if slices.Contains(p.InDoubt, StepLookup) {
-		out = append(out, "A look-up that finds the record."+e.absence())
+		out = append(out, e.lookupWords())
 	}
 	return append(out, "A person who finds out at the target and records it.")
+}
+
+// replayDenied is why nothing is sent again. For how long the connection was paused,
+// which does not count against the time for tries, is not known here: what is planned
+// is believed, and of the time no more is said than that.
+func (e *explanation) replayDenied() string {
+	op, p := e.op, e.policy
+	denied := ReplayDenied(op, p, ConnectionStanding{Disabled: e.terms.Mode == ModeDisabled}, op.Scope, e.now)
+	switch {
+	case denied != replaySpent:
+		return denied
+	case op.Retry.Spent >= p.RetryAttempts:
+		return "every try that the contract allows was made"
+	case len(op.Attempts) >= MaxAttempts:
+		return "no operation is tried more often"
+	case op.Next == NextReplay:
+		return ""
+	}
+	return "the time that the contract allows for tries is over, but for pauses, which do not count"
+}
+
+// lookupWords say what a look-up may still settle.
+func (e *explanation) lookupWords() string {
+	op := e.op
+	switch {
+	case op.Due == nil && op.Lease == nil:
+		return "No further look-up is planned."
+	case op.IsBarred(BarDiffers, BarMultipleEffects, BarKeyConflict):
+		return "A look-up alone settles nothing any more: what it finds goes to a person."
+	}
+	return "A look-up that finds the record." + e.absence()
 }
 
 // acceptedWords tells what the target took on, and until when it has time.
@@ -211,35 +244,51 @@ func (e *explanation) waits() bool {
 	return e.op.Due != nil && (e.op.Next == NextAttempt || e.op.Next == NextReplay)
 }
 
+// lateAfter is how long what is due may be taken for what is done now: runners look
+// for due work about every second, and take some of it up at once.
+const lateAfter = 2 * time.Second
+
+// dueWords say what is done next, and when: now, at a time, or, where it should have
+// been done by now, since when it waits.
 func (e *explanation) dueWords() string {
 	op := e.op
-	if op.Due == nil {
-		if op.Lease != nil && op.State != Attempting {
+	if op.Lease != nil && op.State != Attempting {
+		if op.Lease.Until.After(e.now) {
 			return "A worker is on it now."
 		}
-		return ""
+		return "A worker took it up and has given no sign of life in its time, which was over at " + clock(op.Lease.Until) + "; another takes it up."
 	}
-	when := "now"
-	if op.Due.After(e.now.Add(time.Second)) {
-		when = "at " + clock(*op.Due)
+	if op.Due == nil || op.State == Attempting || e.waits() && (e.closed() != "" || len(op.Holds) > 0 || op.IsBarred()) {
+		return "" // nothing is planned, or nothing can be sent until something else has changed
 	}
-	if e.closed() != "" && e.waits() {
-		return "" // not before the connection is open
+	does, doing := nextWords(op.Next)
+	switch late := e.now.Sub(*op.Due); {
+	case op.Next == NextPayload || op.Next == NextPredecessor:
+		return does + "."
+	case late > lateAfter:
+		return doing + " is due since " + clock(*op.Due) + " and has not begun: it waits for its turn."
+	case late < -time.Second:
+		return does + " at " + clock(*op.Due) + "."
 	}
-	switch op.Next {
+	return does + " now."
+}
+
+// nextWords name a next step as what is done, and as the doing of it.
+func nextWords(next NextAction) (does, doing string) {
+	switch next {
 	case NextAttempt:
-		return "It is sent " + when + "."
+		return "It is sent", "Sending it"
 	case NextReplay:
-		return "The same request is sent again " + when + "."
+		return "The same request is sent again", "Sending the same request again"
 	case NextLookup:
-		return "The target is asked " + when + "."
+		return "The target is asked", "Asking the target"
 	case NextPoll:
-		return "The target is asked for progress " + when + "."
+		return "The target is asked for progress", "Asking the target for progress"
 	case NextPayload:
-		return "It waits for its payload."
+		return "It waits for its payload", ""
 	case NextPredecessor:
-		return "It waits for another operation."
+		return "It waits for another operation", ""
 	case NextOperator, NextNone:
 	}
-	return "The next step is planned " + when + "."
+	return "The next step is planned", "Planning the next step"
 }

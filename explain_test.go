@@ -112,7 +112,7 @@ Next: Nothing.`, "", nil},
 			op.Rejection = &onefold.Rejection{Code: "invalid", Detail: "total 4,210.00 is too high", At: now}
 			op.Contradicted, op.SeenReferences = true, []string{"BILL-7"}
 			op.Reviews = []onefold.Review{{ID: "rev_1", Reason: onefold.ReviewContradicted, Status: onefold.ReviewOpen, Owner: "maria", OpenedAt: noon}}
-		}), `bills.create at acme-erp was not done: rejected (invalid) at 2026-03-01 14:03:37 UTC. Nothing is sent for it again.
+		}), `bills.create at acme-erp is recorded as not done: rejected (invalid) at 2026-03-01 14:03:37 UTC. Nothing is sent for it again.
 What we know: Evidence names the reference BILL-7. Later evidence disagrees with what is recorded (references seen: BILL-7).
 What we do not know: Which of the conflicting facts is true.
 What would settle it: A person who compares both sides at the target and records the decision; nothing is sent.
