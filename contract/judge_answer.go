@@ -57,24 +57,38 @@ func readAnswer(x *onefold.Exchange) *answer {
 // asked.
 func (a *answer) success() bool { return a.x.Status >= 200 && a.x.Status <= 299 }
 
-// header returns the first value of a header.
-func (a *answer) header(name string) (string, bool) {
+// header returns the value of a header that has one. Where it comes several times
+// with different values it has none: whoever takes the first reads what suits him.
+func (a *answer) header(name string) (value string, ok bool) {
 	for i := range a.x.Headers {
-		if strings.EqualFold(a.x.Headers[i].Name, name) {
-			return a.x.Headers[i].Value, true
+		if !strings.EqualFold(a.x.Headers[i].Name, name) {
+			continue
 		}
+		if ok && a.x.Headers[i].Value != value {
+			return "", false
+		}
+		value, ok = a.x.Headers[i].Value, true
 	}
-	return "", false
+	return value, ok
 }
 
-// anyHeader says whether a header has one of the values, in any of its lines.
-func (a *answer) anyHeader(name string, values []string) bool {
+// hasHeader says whether a header has one of the values. It is unclear where some of
+// its lines do and others do not.
+func (a *answer) hasHeader(name string, values []string) truth {
+	with, without := false, false
 	for i := range a.x.Headers {
-		if strings.EqualFold(a.x.Headers[i].Name, name) && slices.Contains(values, a.x.Headers[i].Value) {
-			return true
+		if strings.EqualFold(a.x.Headers[i].Name, name) {
+			has := slices.Contains(values, a.x.Headers[i].Value)
+			with, without = with || has, without || !has
 		}
 	}
-	return false
+	switch {
+	case with && without:
+		return unclear
+	case with:
+		return yes
+	}
+	return no
 }
 
 // truth is the answer to a question that an unreadable body leaves open.
@@ -132,7 +146,8 @@ func (c *operationCompiler) condition(w When, at string) condition {
 
 // holds says whether a condition holds for an answer. It is unclear where all
 // that can be seen holds and the rest would stand in a body that could not be
-// read (a cut 409 may be any of the contract's 409s), or an expression failed.
+// read (a cut 409 may be any of the contract's 409s), an expression failed, or a
+// header says both.
 func (c *condition) holds(a *answer, m *materials, clean bool) truth {
 	if c.Clean != nil && *c.Clean != clean {
 		return no
@@ -140,9 +155,14 @@ func (c *condition) holds(a *answer, m *materials, clean bool) truth {
 	if len(c.Status) > 0 && !matchesStatus(c.Status, a.x.Status) {
 		return no
 	}
+	result := yes
 	for i := range c.Headers {
-		if !a.anyHeader(c.Headers[i].Name, c.Headers[i].Values) {
+		switch a.hasHeader(c.Headers[i].Name, c.Headers[i].Values) {
+		case no:
 			return no
+		case unclear:
+			result = unclear
+		case yes:
 		}
 	}
 	if len(c.json) > 0 && (a.reading == bodyCut || a.reading == bodyStrange) {
@@ -155,9 +175,15 @@ func (c *condition) holds(a *answer, m *materials, clean bool) truth {
 		}
 	}
 	if c.expression != nil {
-		return c.expression.holds(a, m, clean)
+		switch c.expression.holds(a, m, clean) {
+		case no:
+			return no
+		case unclear:
+			return unclear
+		case yes:
+		}
 	}
-	return yes
+	return result
 }
 
 func matchesStatus(list []StatusMatch, status int) bool {
@@ -203,8 +229,5 @@ func (l *locator) read(a *answer, record *identity.Value) (string, bool) {
 }
 
 func readable(s string) bool {
-	if strings.TrimSpace(s) == "" || len(s) > maxReference {
-		return false
-	}
-	return strings.IndexFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7F || r == '\uFFFD' }) < 0
+	return len(s) <= maxReference && onefold.ReadableReference(s)
 }

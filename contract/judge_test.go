@@ -355,7 +355,7 @@ func TestConditionsAreAllNeeded(t *testing.T) {
 		{"unclean", When{Clean: &noClean}, whole(404, ``), false, true},
 		{"header, any case of the name", When{Headers: []HeaderMatch{{"x-state", []string{"done"}}}}, whole(200, ``, "X-State", "done"), true, true},
 		{"header, case of the value", When{Headers: []HeaderMatch{{"X-State", []string{"done"}}}}, whole(200, ``, "X-State", "Done"), true, false},
-		{"header, one of several", When{Headers: []HeaderMatch{{"X-State", []string{"a", "b"}}}}, whole(200, ``, "X-State", "x", "X-State", "b"), true, true},
+		{"header, one of several", When{Headers: []HeaderMatch{{"X-State", []string{"a", "b"}}}}, whole(200, ``, "X-State", "b", "x-state", "b"), true, true},
 		{"header missing", When{Headers: []HeaderMatch{{"X-State", []string{""}}}}, whole(200, ``), true, false},
 		{"both of two headers", When{Headers: []HeaderMatch{{"A", []string{"1"}}, {"B", []string{"2"}}}}, whole(200, ``, "A", "1"), true, false},
 		{"json by value", When{JSON: []JSONMatch{{"/n", []*identity.Value{num("10")}}}}, whole(200, `{"n":1e1}`), true, true},
@@ -584,5 +584,52 @@ func TestEvidenceOfAnAnswer(t *testing.T) {
 	}
 	if a, _ := p.judge(m, whole(201, `{"id":"BILL-991"}`), true); !strings.Contains(a.Detail, "does not show /total") {
 		t.Errorf("a field that is not shown goes unmentioned: %s", a.Detail)
+	}
+}
+
+// TestAHeaderThatSaysBothSaysNothing answers with lines of one header that differ: a
+// reference from it is unreadable, a condition on it is unclear, and a page that it
+// calls complete may not be the whole.
+//
+// Proves: M11c, M12
+func TestAHeaderThatSaysBothSaysNothing(t *testing.T) {
+	t.Parallel()
+	k := operationCompiler{}
+	condition := k.condition(When{Headers: []HeaderMatch{{"X-Done", []string{"no"}}}}, "/when")
+	for _, c := range []struct {
+		lines []string
+		want  truth
+	}{
+		{[]string{"X-Done", "no"}, yes},
+		{[]string{"X-Done", "yes"}, no},
+		{nil, no},
+		{[]string{"X-Done", "no", "x-done", "no"}, yes},
+		{[]string{"X-Done", "no", "X-Done", "yes"}, unclear},
+		{[]string{"X-Done", "yes", "X-Done", "no"}, unclear},
+	} {
+		if got := condition.holds(readAnswer(whole(200, ``, c.lines...)), nil, true); got != c.want {
+			t.Errorf("%v: %v, want %v", c.lines, got, c.want)
+		}
+	}
+	a := readAnswer(whole(201, ``, "Location", "/w/1", "location", "/w/2", "X-One", "1", "X-One", "1"))
+	if value, ok := a.header("Location"); ok {
+		t.Errorf("two places were read as %q", value)
+	}
+	if value, ok := a.header("X-One"); !ok || value != "1" {
+		t.Errorf("the same twice was read as %q, %v", value, ok)
+	}
+	op := exampleOperation()
+	op.Lookups[0].Complete = &Complete{Locator: Locator{Header: "X-Complete"}}
+	p, m := programOf(t, op), exampleMaterials(t)
+	for _, c := range []struct {
+		lines []string
+		want  onefold.LookupResult
+	}{
+		{[]string{"X-Complete", "true"}, onefold.LookupAbsent},
+		{[]string{"X-Complete", "true", "X-Complete", "false"}, onefold.LookupInconclusive},
+	} {
+		if out, _ := p.judgeLookup(&p.lookups[0], m, whole(200, `{"items":[]}`, c.lines...)); out.Result != c.want {
+			t.Errorf("complete %v: %s", c.lines, out.Result)
+		}
 	}
 }

@@ -49,6 +49,7 @@ func (c *operationCompiler) lookup(l *Lookup, s *States) lookup {
 		match:     c.checks(l.Match, l.Pointer+"/match"),
 		reference: c.locator(l.Reference, l.Pointer+"/reference"),
 	}
+	out.message.asksAfresh()
 	if l.Records != nil {
 		out.records = c.pointer(*l.Records, l.Pointer+"/records")
 	}
@@ -143,9 +144,12 @@ func (p *program) read(l *lookup, m *materials, a *answer, out *onefold.LookupOu
 		}
 		return
 	}
+	if seen.why == "" {
+		seen.why = stale(a)
+	}
 	for i := range l.absent {
 		// A body that was cut off is trouble on the way, not the target's word.
-		if l.absent[i].Clean == nil && a.reading != bodyCut && len(seen.matching) == 0 && !seen.fuzzy && l.absent[i].holds(a, m, false) == yes {
+		if l.absent[i].Clean == nil && a.reading != bodyCut && len(seen.matching) == 0 && !seen.fuzzy && stale(a) == "" && l.absent[i].holds(a, m, false) == yes {
 			out.Result = onefold.LookupAbsent
 			out.Detail = fmt.Sprintf("status %d says that there is none", a.x.Status)
 			p.absence(ev)
@@ -249,6 +253,10 @@ func (l *lookup) search(m *materials, a *answer) search {
 	}
 	for _, record := range candidates {
 		truth := l.matches(record, wanted)
+		if truth == no && l.suspect(m, record, wanted) {
+			s.fuzzy, s.why = true, "a record came that may be the one, though it does not show it as it was sent"
+			continue
+		}
 		if truth == unclear && l.By == LookupByEvidence {
 			truth = yes // a person sees the spelling
 		}
@@ -349,8 +357,8 @@ func (l *lookup) whole(a *answer) bool {
 	case l.Complete.Always:
 		return true
 	case l.complete.header != "":
-		value, _ := a.header(l.complete.header)
-		return strings.EqualFold(value, "true")
+		value, ok := a.header(l.complete.header)
+		return ok && strings.EqualFold(value, "true")
 	}
 	v, ok := walk(a.body, l.complete.tokens)
 	return ok && v.Bool()
@@ -366,9 +374,10 @@ func (l *lookup) names(a *answer, records []*identity.Value) string {
 		}
 		reference, ok := l.reference.read(a, record)
 		if !ok {
-			reference = "one without a readable reference"
+			names = append(names, "one without a readable reference")
+			continue
 		}
-		names = append(names, reference)
+		names = append(names, onefold.Named(reference))
 	}
 	return strings.Join(names, ", ")
 }

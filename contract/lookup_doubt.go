@@ -1,0 +1,111 @@
+package contract
+
+import (
+	"bytes"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/onefold-dev/onefold/identity"
+)
+
+// minPrefix is how many letters and digits two texts must share from their start for
+// the one to count as the other cut short: fewer are shared by chance.
+const minPrefix = 8
+
+// asksAfresh has a look-up or poll ask for an answer of now: an answer that a cache
+// kept from before proves nothing about now (M12). What the document names itself
+// stays as it is.
+func (m *message) asksAfresh() {
+	for _, h := range [...][2]string{{"Cache-Control", "no-cache, no-store"}, {"Pragma", "no-cache"}} {
+		named := false
+		for i := range m.headers {
+			named = named || strings.EqualFold(m.headers[i].name, h[0])
+		}
+		if !named {
+			m.headers = append(m.headers, headerTemplate{name: h[0], text: &text{parts: []part{{plain: h[1]}}}})
+		}
+	}
+}
+
+// stale says why an answer may be older than its question, "" where nothing says so:
+// a cache that says how long it has kept it, or that it is stale.
+func stale(a *answer) string {
+	for i := range a.x.Headers {
+		h := &a.x.Headers[i]
+		switch value := strings.TrimSpace(h.Value); {
+		case strings.EqualFold(h.Name, "Age"):
+			if seconds, err := strconv.ParseUint(value, 10, 64); err != nil || seconds > 0 {
+				return "the answer is older than the question: it says Age: " + cut(value, maxCode)
+			}
+		case strings.EqualFold(h.Name, "Warning") && (strings.HasPrefix(value, "110") || strings.HasPrefix(value, "111")):
+			return "the answer says that it is stale"
+		}
+	}
+	return ""
+}
+
+// suspect tells whether a record that does not match may be the one after all: it
+// shows our own value in another spelling, cut short, or in a list; or it came as an
+// answer to a question for exactly ours, and does not show whose it is. A record that
+// was not asked for by our value may well be anybody's.
+func (l *lookup) suspect(m *materials, record *identity.Value, wanted []*identity.Value) bool {
+	if l.own == "" || record.Kind() != identity.Object {
+		return false
+	}
+	for i := range l.match {
+		if !l.match[i].value.isOperationValue(l.own) {
+			continue
+		}
+		ours, _ := scalarText(wanted[i])
+		shown, ok := walk(record, l.match[i].tokens)
+		if !ok {
+			return l.asksFor(m, ours)
+		}
+		switch shown.Kind() {
+		case identity.String, identity.Number:
+			theirs, _ := scalarText(shown)
+			return similar(ours, theirs)
+		case identity.Array:
+			for _, item := range shown.Items() {
+				if text, ok := scalarText(item); ok && (text == ours || similar(ours, text)) {
+					return true
+				}
+			}
+		default:
+		}
+		return l.asksFor(m, ours)
+	}
+	return false
+}
+
+// asksFor tells whether the look-up's own request names a value.
+func (l *lookup) asksFor(m *materials, value string) bool {
+	f, err := l.message.freeze(m, l.Timeout)
+	if err != nil || value == "" {
+		return false
+	}
+	return strings.Contains(f.Path, value) || strings.Contains(f.Path, url.QueryEscape(value)) ||
+		strings.Contains(f.Path, url.PathEscape(value)) || bytes.Contains(f.Body, []byte(value))
+}
+
+// similar tells whether two texts are the same but for their case and whatever is
+// neither letter nor digit, or the one is the beginning of the other.
+func similar(a, b string) bool {
+	a, b = bare(a), bare(b)
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a == b && a != "" || len(a) >= minPrefix && strings.HasPrefix(b, a)
+}
+
+// bare is a text without what is neither letter nor digit, in lower case.
+func bare(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, s)
+}
