@@ -50,7 +50,7 @@ func (i *Inspection) EachRequest(ctx context.Context, visit func(op *onefold.Ope
 		}
 		for n := range page {
 			if ctx.Err() != nil {
-				return s, nil
+				return s, nil //nolint:nilerr // as above
 			}
 			visit(&page[n].op, page[n].request)
 			before = page[n].num

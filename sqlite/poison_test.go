@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -48,18 +49,11 @@ func (h *hurt) sql(statements ...string) {
 	}
 	db.SetMaxOpenConns(1)
 	triggers := map[string]string{}
-	rows, err := db.Query("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-	if err != nil {
+	all := ""
+	if err := db.QueryRow("SELECT json_group_object(name, sql) FROM sqlite_master WHERE type = 'trigger'").Scan(&all); err != nil {
 		h.t.Fatal(err)
 	}
-	for rows.Next() {
-		name, text := "", ""
-		if err := rows.Scan(&name, &text); err != nil {
-			h.t.Fatal(err)
-		}
-		triggers[name] = text
-	}
-	if err := rows.Err(); err != nil {
+	if err := json.Unmarshal([]byte(all), &triggers); err != nil {
 		h.t.Fatal(err)
 	}
 	run := func(text string) {
