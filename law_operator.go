@@ -153,7 +153,7 @@ func resolves(o ResolutionOutcome) func(*step) bool {
 }
 
 func (s *step) resolvesWithoutReference() bool {
-	return s.ev.Resolution.Outcome == ResolveConfirmed && s.ev.Resolution.Reference == ""
+	return s.ev.Resolution.Outcome == ResolveConfirmed && Blank(s.ev.Resolution.Reference)
 }
 
 func (s *step) attemptStillOpen() bool {
@@ -337,7 +337,7 @@ func (s *step) review(id string) *Review {
 }
 
 func (s *step) noSuchReview() bool { return s.review(s.ev.Assignment.Review) == nil }
-func (s *step) noOwner() bool      { return s.ev.Assignment.Owner == "" }
+func (s *step) noOwner() bool      { return Blank(s.ev.Assignment.Owner) }
 
 func (s *step) assign() {
 	r := s.review(s.ev.Assignment.Review)

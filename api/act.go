@@ -113,9 +113,6 @@ func (s *Server) assign(c *call) (*reply, error) {
 		return nil, err
 	}
 	owner := c.body.text("owner")
-	if strings.TrimSpace(owner) == "" {
-		return nil, invalidMember("/owner", "owner must not be blank")
-	}
 	review := c.body.text("review")
 	if review == "" {
 		open := op.OpenReviews()

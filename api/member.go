@@ -35,6 +35,9 @@ type member struct {
 	min, max int
 	enum     []string
 	doc      string
+	// visible: something of the text can be seen. Blanks alone are no name and no
+	// reason.
+	visible bool
 	// items describes the elements of a kindList: objects of these members.
 	items []member
 	// apart: the elements are cut out as they stand (split) and read one by one by
@@ -204,6 +207,8 @@ func (m *member) checkText(text string) string {
 		return "is one of " + strings.Join(m.enum, ", ")
 	case text == "" && (m.required || m.min > 0):
 		return "must not be empty"
+	case m.visible && text != "" && onefold.Blank(text):
+		return "must not be blank"
 	case m.max > 0 && len(text) > m.max:
 		return fmt.Sprintf("has at most %d bytes", m.max)
 	case strings.ContainsRune(text, 0):

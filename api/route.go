@@ -121,6 +121,9 @@ const (
 
 func reason(required bool) member {
 	m := member{name: "reason", required: required, max: maxReason, doc: "Why, in the actor's own words."}
+	if required {
+		m.visible, m.doc = true, "Why, in the actor's own words; not blank."
+	}
 	return m
 }
 

@@ -148,9 +148,9 @@ func actRoutes() []route {
 		[]onefold.Role{onefold.RoleOperate, onefold.RoleEvidence}, mayCondition,
 		[]member{
 			{name: "asserts", required: true, enum: []string{string(onefold.AssertsEffect), string(onefold.AssertsNoEffect), string(onefold.AssertsNothing)}},
-			{name: "reference", min: 1, max: maxReference, doc: "The target's reference of the effect."},
-			{name: "source", min: 1, max: maxName, doc: "Who says so; the token's name, where it is left out."},
-			{name: "event_id", min: 1, max: maxKeyLength, doc: "The source's own id of the event."},
+			{name: "reference", min: 1, max: maxReference, visible: true, doc: "The target's reference of the effect; not blank."},
+			{name: "source", min: 1, max: maxName, visible: true, doc: "Who says so, not blank; the token's name, where it is left out."},
+			{name: "event_id", min: 1, max: maxKeyLength, visible: true, doc: "The source's own id of the event; not blank."},
 			{name: "occurred_at", kind: kindInstant},
 			{name: "body", kind: kindAny, doc: "What was said; its beginning and a digest are kept."},
 			reason(false),
@@ -163,7 +163,7 @@ func actRoutes() []route {
 			[]onefold.Code{onefold.CodeIfMatchRequired, onefold.CodeAlreadySettled, onefold.CodeHeld, onefold.CodePaused, onefold.CodePayloadNotRetained, onefold.CodeRetryUnsafe}, (*Server).retry),
 		act("resolve", "Decide it", "A person's decision on an uncertain or contradicted operation.", operators, needsCondition, []member{
 			{name: "outcome", required: true, enum: []string{string(onefold.ResolveConfirmed), string(onefold.ResolveRejected), string(onefold.ResolveNotApplied)}},
-			{name: "reference", min: 1, max: maxReference, doc: "The target's reference; needed for confirmed, and for it alone."},
+			{name: "reference", min: 1, max: maxReference, visible: true, doc: "The target's reference, not blank; needed for confirmed, and for it alone."},
 			reason(true),
 		}, []onefold.Code{onefold.CodeIfMatchRequired, onefold.CodeNotDecidable, onefold.CodeAttemptOpen, onefold.CodeBarred}, (*Server).resolve),
 		act("release", "Decide a hold", "One hold at a time.", operators, needsCondition, []member{
@@ -173,7 +173,7 @@ func actRoutes() []route {
 			reason(true),
 		}, []onefold.Code{onefold.CodeIfMatchRequired, onefold.CodeHoldUnknown, onefold.CodeNotSupportedYet}, (*Server).release),
 		act("assign", "Hand a review on", "A review always has an owner (M16).", operators, needsCondition, []member{
-			{name: "owner", required: true, max: maxOwner}, {name: "review", min: 1, max: maxName, doc: "Its id; may be left out where one is open."}, reason(false),
+			{name: "owner", required: true, max: maxOwner, visible: true, doc: "Who owns it from now on; not blank."}, {name: "review", min: 1, max: maxName, doc: "Its id; may be left out where one is open."}, reason(false),
 		}, []onefold.Code{onefold.CodeIfMatchRequired, onefold.CodeReviewUnknown}, (*Server).assign),
 		evidence,
 	}

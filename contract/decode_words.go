@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/onefold-dev/onefold"
 	"github.com/onefold-dev/onefold/identity"
 )
 
@@ -37,9 +38,9 @@ const (
 var (
 	capabilityName     = textShape{what: "a capability's name such as bills.create", pattern: capabilityPattern, max: maxName}
 	plainName          = textShape{what: "a name of small letters, digits and single hyphens", pattern: namePattern, max: maxName}
-	personName         = textShape{what: "a name on one line", pattern: linePattern, max: maxName * 2}
-	sentence           = textShape{what: "a line of text", pattern: linePattern, max: maxSentence}
-	accountName        = textShape{what: "an account's name on one line", pattern: linePattern, max: maxName * 2}
+	personName         = textShape{what: "a name on one line", pattern: linePattern, max: maxName * 2, refuse: refuseBlank}
+	sentence           = textShape{what: "a line of text", pattern: linePattern, max: maxSentence, refuse: refuseBlank}
+	accountName        = textShape{what: "an account's name on one line", pattern: linePattern, max: maxName * 2, refuse: refuseBlank}
 	isoDate            = textShape{what: "a date such as 2026-11-29", refuse: refuseDate}
 	dateOrNever        = textShape{what: "a date such as 2026-11-29, or never", refuse: refuseDateOrNever}
 	jsonPointer        = textShape{what: "a JSON Pointer", refuse: refusePointer}
@@ -51,6 +52,15 @@ var (
 	versionNumber      = integerShape{min: 1, max: maxVersion}
 	always             = constShape{identity.NewBool(true)}
 )
+
+// refuseBlank refuses texts of which nothing can be seen: no pattern lists all the
+// characters that have no ink.
+func refuseBlank(s string) string {
+	if onefold.Blank(s) {
+		return quoted(s) + " is blank"
+	}
+	return ""
+}
 
 // never is the date of what was not done.
 const never = "never"

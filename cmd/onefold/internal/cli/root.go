@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/onefold-dev/onefold"
 )
 
 // app is one run of the command line.
@@ -127,12 +129,16 @@ func wants(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// required refuses a flag that is missing.
+// required refuses a flag that is missing, or that says nothing: of a blank text
+// nobody could read a name or a reason.
 func required(c *cobra.Command, name, value, hint string) error {
-	if value != "" {
-		return nil
+	switch {
+	case value == "":
+		return usage(hint, "%s wants --%s", c.CommandPath(), name)
+	case onefold.Blank(value):
+		return usage(hint, "--%s must not be blank", name)
 	}
-	return usage(hint, "%s wants --%s", c.CommandPath(), name)
+	return nil
 }
 
 // help prints a command's help: text for a person, or one JSON object that
