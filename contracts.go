@@ -169,7 +169,8 @@ type Route struct {
 	Auth       Auth
 	// Secrets maps the names used in Auth to references such as env:NAME.
 	Secrets map[string]string
-	// FreshWrites: a write takes a connection of its own (section 3).
+	// FreshWrites: a write takes a connection of its own over HTTP/2, too. Over
+	// HTTP/1.1 every request does (section 3).
 	FreshWrites bool
 }
 

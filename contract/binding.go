@@ -62,8 +62,9 @@ func (r *Registry) compile(set *published, contract *capabilityVersion, c *conne
 	b.policy = contract.Policy(op, c.Connection, Deployment{Straggler: r.options.Straggler, ClockError: r.options.ClockError})
 	b.route = onefold.Route{
 		Workspace: c.Workspace, Connection: c.Name, Revision: c.revision, Account: c.Account, Params: jsonOf(c.Params), URL: c.URL, Auth: c.Auth, Secrets: maps.Clone(c.Secrets),
-		// A reused connection that the server closes while idle makes false doubt,
-		// which only an enforced identity resolves by itself (section 3).
+		// A reused connection (of HTTP/2: those of HTTP/1.1 are not) that the server
+		// closes while idle makes false doubt, which only an enforced identity
+		// resolves by itself (section 3).
 		FreshWrites: protection != onefold.ProtectionEnforced,
 	}
 	return b, nil

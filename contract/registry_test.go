@@ -474,7 +474,7 @@ func TestTermsAndPolicyOfABinding(t *testing.T) {
 		t.Errorf("%+v", policy)
 	}
 	if !weak.Route().FreshWrites {
-		t.Error("a write without protection would reuse a connection")
+		t.Error("a write without protection would reuse a connection of HTTP/2")
 	}
 	if _, ok, err := weak.LookupRequest(exampleMaterials(t).op, []byte(exampleRequest)); ok || err != nil {
 		t.Errorf("a look-up out of nothing: %v", err)

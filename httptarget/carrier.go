@@ -30,8 +30,9 @@ const (
 	// DefaultMaxBody bounds an answer's body after decompression, in bytes: a
 	// hundred times what a record needs, and little to hold for each attempt.
 	DefaultMaxBody = 1 << 20
-	// DefaultIdle is how long an unused connection is kept: less than the 5 s
-	// after which common servers close theirs, so that we are the first to go.
+	// DefaultIdle is how long an unused connection of HTTP/2 is kept: less than
+	// the 5 s after which common servers close theirs, so that we are the first to
+	// go.
 	DefaultIdle = 4 * time.Second
 	// MaxHead bounds an answer's head, interim answers included, in bytes.
 	MaxHead = 64 << 10
@@ -83,8 +84,8 @@ type Options struct {
 	BodyTimeout      time.Duration
 	// MaxBody bounds an answer's body in bytes, DefaultMaxBody if 0.
 	MaxBody int64
-	// Idle is how long an unused connection is kept, DefaultIdle if 0. A server
-	// that announces a shorter time is believed.
+	// Idle is how long an unused connection of HTTP/2 is kept, DefaultIdle if 0.
+	// Those of HTTP/1.1 are never used again.
 	Idle time.Duration
 }
 
@@ -93,7 +94,7 @@ type Options struct {
 type Carrier struct {
 	options Options
 	dialer  dialer
-	idle    *pool
+	links   *pool
 }
 
 var _ onefold.Carrier = (*Carrier)(nil)
@@ -133,7 +134,7 @@ func New(o Options) (*Carrier, error) {
 		allow: allowance(o.AllowCIDRs), resolve: o.Resolve, roots: o.RootCAs, now: o.Now,
 		proxy: via, connect: o.ConnectTimeout, handshake: o.TLSTimeout, manners: &manners{},
 	}
-	return &Carrier{options: o, dialer: d, idle: newPool()}, nil
+	return &Carrier{options: o, dialer: d, links: newPool()}, nil
 }
 
 // orDefault is d, or what it is by default.
@@ -144,10 +145,11 @@ func orDefault(d, fallback time.Duration) time.Duration {
 	return d
 }
 
-// Close ends the connections that are kept unused and keeps none from now on.
-// Exchanges under way are not disturbed.
+// Close ends the connections that are kept unused or left to their targets to
+// close, waits for their end, and keeps none from now on. Exchanges under way are
+// not disturbed.
 func (c *Carrier) Close() error {
-	c.idle.close()
+	c.links.close()
 	return nil
 }
 
@@ -174,9 +176,9 @@ func (c *Carrier) Carry(ctx context.Context, d onefold.Dispatch) onefold.Exchang
 	return x
 }
 
-// carry hands the message to one connection. A connection that was used before
-// gives way to a new one where it took no byte, so that nothing was sent by
-// it; for a look-up's GET also where nothing came back.
+// carry hands the message to one connection. A connection (of HTTP/2) that was
+// used before gives way to a new one where it took no byte, so that nothing was
+// sent by it; for a look-up's GET also where nothing came back.
 func (c *Carrier) carry(ctx context.Context, d *onefold.Dispatch, m *message, cred *credential) *seen {
 	key := poolKey{
 		workspace: d.Route.Workspace, connection: d.Route.Connection, revision: d.Route.Revision,
@@ -208,10 +210,10 @@ func (c *Carrier) carry(ctx context.Context, d *onefold.Dispatch, m *message, cr
 	}
 }
 
-// obtain takes a connection that is kept, or makes one.
+// obtain takes a connection of HTTP/2 that is kept, or makes one.
 func (c *Carrier) obtain(ctx context.Context, key poolKey, cred *credential, fresh bool) (*link, *failure) {
 	if !fresh {
-		if l := c.idle.take(key); l != nil {
+		if l := c.links.take(key); l != nil {
 			return l, nil
 		}
 	}

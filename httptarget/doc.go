@@ -25,9 +25,15 @@
 //   - Evidence holds headers of an allow-list, a redacted excerpt, a digest,
 //     counts and times; Detail is a sentence of this package's own. No text of
 //     a library's error goes into either, because such texts repeat URLs.
+//   - An answer is the answer to its own request. Nothing in HTTP/1.1 ties the two
+//     but their order, so every request, look-ups and polls included, has a
+//     connection to itself, asks the target to close it, and does not read what
+//     comes behind the answer. In HTTP/2 streams have numbers: an answer on a
+//     stream that is not under way breaks the protocol, and is nobody's.
 //
-// Look-ups may take a connection that was used before, and a GET whose
-// connection turns out to be dead is asked once more.
+// Over HTTP/2 look-ups, and writes that are safe to repeat, may take a connection
+// that was used before, and a look-up's GET whose connection turns out to be dead
+// is asked once more.
 //
 // What it does not promise: HTTP/2 without TLS; several streams on a connection;
 // a proxy that is itself reached over TLS; that a secret is found in an answer that spells it in a way of its own; that

@@ -26,9 +26,8 @@ type seen struct {
 	headers  http.Header
 	body     []byte
 	complete bool
-	raw      bool          // the body could not be decoded
-	again    bool          // the answer allows another request on its connection
-	keep     time.Duration // how long the target said that it keeps it; 0: it did not
+	raw      bool // the body could not be decoded
+	again    bool // the connection may carry another request
 	out, in  int64
 }
 
@@ -71,13 +70,13 @@ func (c *Carrier) exchangeOver(ctx context.Context, l *link, m *message, g *gate
 	} else if s.failure != nil && s.status == 0 && wrong != nil {
 		s.failure = cutRequest(ctx, s, wrong, m)
 	}
-	if s.failure == nil && wrong == nil && s.again && !m.fresh && stop() {
-		c.idle.put(l, c.keepFor(s))
-	} else if s.failure == nil && wrong == nil {
-		l.wire.disarm()
-		l.part()
-	} else {
+	switch {
+	case s.failure != nil, wrong != nil, !stop():
 		l.kill()
+	case s.again && !m.fresh:
+		c.links.put(l, c.options.Idle)
+	default:
+		c.links.part(l)
 	}
 	return s
 }
@@ -132,7 +131,7 @@ func unsent(ctx context.Context, g *gate, s *seen) *seen {
 	case ctx.Err() != nil:
 		out.failure = ended(ctx, whereSend)
 	case errors.Is(why, errStale):
-		out.failure, out.broke = failf(failWrite, "the connection was over before the request was sent"), true
+		out.failure, out.broke = failf(failWrite, "the connection was over, or something came on it, before the request was sent"), true
 	case s.status != 0:
 		out.failure = failf(failProtocol, "the target answered before the request was sent")
 	default:
@@ -151,15 +150,6 @@ func cutRequest(ctx context.Context, s *seen, wrong error, m *message) *failure 
 		return s.failure
 	}
 	return failf(failWrite, "the connection broke while the request of %d bytes was sent: %s", len(m.bytes), broken(wrong))
-}
-
-// keepFor is how long a connection may be kept: a second less than its target
-// said, so that we are the first to go.
-func (c *Carrier) keepFor(s *seen) time.Duration {
-	if s.keep > 0 {
-		return min(c.options.Idle, s.keep-time.Second)
-	}
-	return c.options.Idle
 }
 
 // exchange makes the report of what was seen.

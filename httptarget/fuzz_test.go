@@ -28,8 +28,10 @@ const fuzzLimit = 1000
 // HTTP/2 was not begun.
 func heardOf(t *testing.T, says []byte, second bool, method string) *seen {
 	t.Helper()
-	c := &Carrier{options: Options{MaxBody: fuzzLimit, Idle: time.Second}, idle: newPool()}
-	w := &wire{Conn: &scripted{says: bytes.NewReader(says)}, secure: second}
+	c := &Carrier{options: Options{MaxBody: fuzzLimit, Idle: time.Second}, links: newPool()}
+	defer c.links.close()
+	// What it says is there from the beginning, as only TLS lets it be.
+	w := &wire{Conn: &scripted{says: bytes.NewReader(says)}, secure: true}
 	l := newLink(poolKey{}, w)
 	l.reader = bufio.NewReaderSize(w, bufferSize)
 	l.speaker = &http1{link: l}

@@ -12,7 +12,7 @@ import (
 var (
 	errNotNow    = errors.New("the attempt may not start")
 	errGivenUp   = errors.New("the caller gave up")
-	errStale     = errors.New("the connection is no longer quiet")
+	errStale     = errors.New("the connection is not quiet")
 	errSecond    = errors.New("a second request of one attempt")
 	errTooMuch   = errors.New("more than one request's worth")
 	errNoRequest = errors.New("no request is being sent")
@@ -81,13 +81,14 @@ func (g *gate) pass(w *wire, n int) error {
 	return nil
 }
 
-// mayOpen says why a connection may not send the request's first byte. The
-// deadline is asked last: nothing but the write itself comes after it.
+// mayOpen says why a connection may not send the request's first byte. What is
+// there before it is nobody's answer. The deadline is asked last: nothing but the
+// write itself comes after it.
 func (g *gate) mayOpen(w *wire) error {
 	switch {
 	case g.ctx.Err() != nil:
 		return errGivenUp
-	case w.reused && !quiet(w.Conn):
+	case w.mute() && !quiet(w.Conn):
 		return errStale
 	case !asked(g.mayStart):
 		return errNotNow
@@ -142,6 +143,10 @@ type wire struct {
 	aside    atomic.Bool
 	received atomic.Int64
 }
+
+// mute says whether nothing may have come before a request: on a connection that
+// is used again, and without TLS, which says things of its own after its handshake.
+func (w *wire) mute() bool { return w.reused || canPeek && !w.secure }
 
 // maxFarewell bounds what may be written at once when a connection is closed, in
 // bytes: an alert of TLS, a GOAWAY of HTTP/2 in its record.

@@ -97,7 +97,7 @@ func TestAWriteThatWasNotTakenLeavesTheGateOpen(t *testing.T) {
 	other, server := pair(t)
 	asked := 0
 	g := newGate(t.Context(), 4, func() bool { asked++; return asked <= 2 })
-	first, second, third := &wire{Conn: client}, &wire{Conn: other}, &wire{Conn: client}
+	first, second, third := &wire{Conn: client, secure: true}, &wire{Conn: other}, &wire{Conn: client}
 	client.Close()
 	g.guard(first)
 	if n, err := first.Write([]byte("abcd")); n != 0 || err == nil {
@@ -127,10 +127,10 @@ func TestAWriteThatWasNotTakenLeavesTheGateOpen(t *testing.T) {
 }
 
 // No reason to refuse lets a byte through: the caller gone, the deadline over,
-// a question that panics, a used connection with something to read on it or at
-// its end.
+// a question that panics, a connection with something to read on it or at its
+// end, new (without TLS) or used.
 //
-// Proves: M9
+// Proves: M9, M11
 func TestWhatTheGateRefuses(t *testing.T) {
 	t.Parallel()
 	gone, cancel := context.WithCancel(t.Context())
@@ -145,11 +145,13 @@ func TestWhatTheGateRefuses(t *testing.T) {
 		"the deadline is over":   {t.Context(), func() bool { return false }, false, nil, errNotNow},
 		"the question panics":    {t.Context(), func() bool { panic("clock") }, false, nil, errNotNow},
 		"the caller is gone":     {gone, nil, false, nil, errGivenUp},
-		"an answer before":       {t.Context(), nil, true, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 408 \r\n\r\n") }, errStale},
-		"the other side is gone": {t.Context(), nil, true, func(c net.Conn) { c.Close() }, errStale},
+		"an answer before":       {t.Context(), nil, false, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 408 \r\n\r\n") }, errStale},
+		"the other side is gone": {t.Context(), nil, false, func(c net.Conn) { c.Close() }, errStale},
+		"used, an answer before": {t.Context(), nil, true, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 408 \r\n\r\n") }, errStale},
+		"used, and gone":         {t.Context(), nil, true, func(c net.Conn) { c.Close() }, errStale},
 	} {
 		client, server := pair(t)
-		w := &wire{Conn: client}
+		w := &wire{Conn: client, secure: c.reused}
 		if c.server != nil {
 			c.server(server)
 			for quiet(client) { // until what the other side did has arrived

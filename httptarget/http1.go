@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// http1 is one connection on which HTTP/1.1 is spoken.
+// http1 is one connection on which HTTP/1.1 is spoken, for one request. Nothing
+// in an answer of HTTP/1.1 says which request it belongs to: it is ours because
+// nobody else ever asked anything on the connection.
 type http1 struct {
-	link   *link
-	source *bufio.Reader // what the answer is read from
-	last   []byte        // the head read last
-	ends   bool          // the connection ends with its answer
+	link *link
+	last []byte // the head read last
 }
 
-func (h *http1) open(*message) { h.source, h.last, h.ends = nil, nil, false }
+func (h *http1) open(*message) {}
 
 // send writes the message.
 func (h *http1) send(m *message, g *gate) error {
@@ -41,19 +41,20 @@ func (h *http1) head(budget *int) (status int, began bool, err error) {
 }
 
 func (h *http1) answer(method string) (*reply, error) {
-	h.source = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(h.last), h.link.reader), bufferSize)
-	answer, err := http.ReadResponse(h.source, &http.Request{Method: method}) //nolint:bodyclose // it reads from the link, whose owner ends it
+	source := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(h.last), h.link.reader), bufferSize)
+	answer, err := http.ReadResponse(source, &http.Request{Method: method}) //nolint:bodyclose // it reads from the link, whose owner ends it
 	if err != nil {
 		return nil, err
 	}
 	if status := statusOf(h.last); status == 0 || status != answer.StatusCode {
 		return nil, errNotHTTP // 000 and 099 are three digits and no status
 	}
-	h.ends = answer.Close
 	return &reply{status: answer.StatusCode, fields: answer.Header, body: answer.Body}, nil
 }
 
-func (h *http1) again() bool { return !h.ends && h.source.Buffered() == 0 }
+// again: never. What came behind an answer, or comes later, would be taken for
+// the answer to the next request.
+func (h *http1) again() bool { return false }
 
 // Reasons why a head could not be read.
 var (

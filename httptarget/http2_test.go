@@ -102,7 +102,7 @@ func attack2(t *testing.T, ca *authority, f fault2, d onefold.Dispatch, warmed b
 		do = afterWarmth2(f.do)
 	}
 	config := ca.http2Only(t)
-	attackPeer(t, fault{name: f.name, do: speaks(do), whole: f.whole, early: f.early}, config, trusting(ca.pool), d, warmed)
+	attack(t, fault{name: f.name, do: speaks(do), whole: f.whole, early: f.early}, config, trusting(ca.pool), d, warmed)
 }
 
 // The matrix over HTTP/2: whatever a target does, at most one request reaches

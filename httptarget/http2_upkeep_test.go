@@ -51,7 +51,8 @@ func TestUpkeepThatIsNotTakenHoldsNothingUp(t *testing.T) {
 	if err := h.greet(); err != nil {
 		t.Fatal(err)
 	}
-	c := &Carrier{options: Options{MaxBody: fuzzLimit, Idle: time.Minute}, idle: newPool()}
+	c := &Carrier{options: Options{MaxBody: fuzzLimit, Idle: time.Minute}, links: newPool()}
+	defer c.links.close()
 	m := &message{method: "POST", target: "/", authority: "erp.example"}
 	s := c.exchangeOver(t.Context(), l, m, newGate(t.Context(), 0, nil))
 	if s.failure != nil || !s.complete || s.status != 200 || s.again {

@@ -18,11 +18,17 @@ const (
 	// maxIdlePerKey bounds the unused connections of one connection document: as
 	// many as its attempts and look-ups use at once by default.
 	maxIdlePerKey = onefold.DefaultInFlight
-	// maxIdle bounds all of them: a small part of the files that a process may
-	// usually have open.
-	maxIdle = 256
-	// farewellTime is how long TLS may take to say that it closes: the few bytes
-	// go into the kernel's buffer at once, or the other side has stopped reading.
+	// maxIdle bounds all of them, and maxParting those that are left to their
+	// targets to close: each a small part of the files that a process may usually
+	// have open.
+	maxIdle    = 256
+	maxParting = 256
+	// partingTime is how long a target may take to close a connection whose answer
+	// is whole, as it was asked to: a round trip or two. Then we do.
+	partingTime = 500 * time.Millisecond
+	// farewellTime is how long TLS may take to say that it closes where the target
+	// is not waited for: the few bytes go into the kernel's buffer at once, or the
+	// other side has stopped reading.
 	farewellTime = 100 * time.Millisecond
 )
 
@@ -90,23 +96,30 @@ func (l *link) kill() {
 	l.once.Do(func() { close(l.dead) })
 }
 
-// part closes a connection in good order: TLS says so first.
-func (l *link) part() {
+// farewell says that nothing more will be asked; HTTP/2 and TLS have words for
+// it. Where the target does not take them only kill ends the waiting.
+func (l *link) farewell() {
+	l.wire.disarm()
 	if secure, ok := l.conn.(*tls.Conn); ok {
 		l.wire.farewell.Store(true)
-		timer := time.AfterFunc(farewellTime, l.wire.kill)
 		if last := l.speaker.farewell(); len(last) > 0 {
 			_, _ = secure.Write(last)
 		}
-		_ = secure.Close()
-		timer.Stop()
+		_ = secure.CloseWrite()
 	}
+}
+
+// end closes a connection in good order, and waits for nobody.
+func (l *link) end() {
+	timer := time.AfterFunc(farewellTime, l.kill)
+	l.farewell()
+	timer.Stop()
 	l.kill()
 }
 
 // clean says whether nothing that was sent to us is unread: neither in our
-// buffer, nor in TLS's, nor in the kernel's. Bytes that came unasked would be
-// taken for the next request's answer.
+// buffer, nor in TLS's, nor in the kernel's. What comes unasked breaks HTTP/2:
+// the next request is not to be in doubt for it.
 func (l *link) clean() bool {
 	if l.reader.Buffered() > 0 {
 		return false
@@ -125,15 +138,22 @@ func (l *link) clean() bool {
 	return quiet(l.wire.Conn)
 }
 
-// pool keeps connections between requests.
+// pool has the connections on which no request is: those of HTTP/2 that are kept
+// for another one, and those that are left to their targets to close.
 type pool struct {
-	mu     sync.Mutex
-	idle   map[poolKey][]*link
-	count  int
-	closed bool
+	patience time.Duration // partingTime
+	group    sync.WaitGroup
+
+	mu      sync.Mutex
+	idle    map[poolKey][]*link
+	count   int
+	parting map[*link]struct{}
+	closed  bool
 }
 
-func newPool() *pool { return &pool{idle: map[poolKey][]*link{}} }
+func newPool() *pool {
+	return &pool{patience: partingTime, idle: map[poolKey][]*link{}, parting: map[*link]struct{}{}}
+}
 
 // take hands out the connection that was used last, or nil.
 func (p *pool) take(key poolKey) *link {
@@ -159,8 +179,41 @@ func (p *pool) take(key poolKey) *link {
 func (p *pool) put(l *link, idle time.Duration) {
 	l.wire.disarm()
 	if !p.keep(l, idle) {
-		l.part()
+		p.part(l)
 	}
+}
+
+// part takes leave of a connection whose last answer is whole. What the target
+// still sends is read and thrown away: it is nobody's. The target is to close
+// first, because the kernel of the side that does holds the pair of ports for a
+// minute, and a client that did would run out of ports at a few hundred requests
+// a second. The answer does not wait for it.
+func (p *pool) part(l *link) {
+	if !p.leave(l) {
+		l.end()
+	}
+}
+
+// leave says whether there is room to wait for the target, and waits for it in
+// the background if so.
+func (p *pool) leave(l *link) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.parting) >= maxParting {
+		return false
+	}
+	p.parting[l] = struct{}{}
+	timer := time.AfterFunc(p.patience, l.kill)
+	p.group.Go(func() {
+		l.farewell()
+		_, _ = io.CopyN(io.Discard, l.wire.Conn, MaxHead)
+		timer.Stop()
+		l.kill()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.parting, l)
+	})
+	return true
 }
 
 // keep says whether there is room for a connection, and keeps it if so.
@@ -192,7 +245,7 @@ func (p *pool) drop(l *link) {
 	}
 	p.mu.Unlock()
 	if found {
-		l.part()
+		p.part(l)
 	}
 }
 
@@ -208,16 +261,20 @@ func (p *pool) remove(key poolKey, i int) {
 	p.idle[key] = links
 }
 
-// close parts from every connection and keeps none from now on.
+// close ends every connection, waits for their end, and keeps none from now on.
 func (p *pool) close() {
 	p.mu.Lock()
 	idle := p.idle
 	p.idle, p.count, p.closed = map[poolKey][]*link{}, 0, true
+	for l := range p.parting {
+		l.kill()
+	}
 	p.mu.Unlock()
 	for _, links := range idle {
 		for _, l := range links {
 			l.timer.Stop()
-			l.part()
+			l.end()
 		}
 	}
+	p.group.Wait()
 }

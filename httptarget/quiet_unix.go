@@ -10,9 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// canPeek: it can be told whether something waits to be read.
+const canPeek = true
+
 // quiet says whether a connection is open and nothing waits to be read from
 // it. An end that the other side announced, and bytes that no request asked
-// for, both mean that its next answer could not be trusted to be ours.
+// for, both mean that a request on it would come to nothing.
 func quiet(conn net.Conn) bool {
 	c, ok := conn.(syscall.Conn)
 	if !ok {

@@ -30,7 +30,8 @@ type message struct {
 	fields []field
 	body   []byte
 	bytes  []byte
-	// fresh: the connection is made for this message and ends with it.
+	// fresh: over HTTP/2, too, the connection is made for this message and ends
+	// with it. Over HTTP/1.1 it always is.
 	fresh bool
 }
 
@@ -127,9 +128,7 @@ func (m *message) write() []byte {
 	}
 	b.WriteString(m.method + " " + m.target + " HTTP/1.1\r\n")
 	line("Host", m.authority)
-	if m.fresh {
-		line("Connection", "close")
-	}
+	line("Connection", "close")
 	for _, f := range m.fields {
 		line(f.name, f.value)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -62,7 +61,6 @@ func (c *Carrier) receive(ctx context.Context, l *link, m *message) *seen {
 	}
 	c.readBody(ctx, l, answer, s)
 	s.again = s.complete && l.speaker.again()
-	s.keep = keepAlive(answer.fields)
 	return s
 }
 
@@ -222,18 +220,4 @@ func (u *unzip) Read(p []byte) (int, error) {
 		u.reader = reader
 	}
 	return u.reader.Read(p)
-}
-
-// keepAlive reads how long a target keeps its end of an unused connection, 0
-// where it does not say.
-func keepAlive(h http.Header) time.Duration {
-	for _, value := range h.Values("Keep-Alive") {
-		for part := range strings.SplitSeq(value, ",") {
-			name, text, _ := strings.Cut(strings.TrimSpace(part), "=")
-			if n, err := strconv.Atoi(text); err == nil && strings.EqualFold(name, "timeout") && n >= 0 && n < 1<<20 {
-				return max(time.Duration(n)*time.Second, time.Nanosecond)
-			}
-		}
-	}
-	return 0
 }

@@ -213,7 +213,7 @@ func (s *target) connections() int {
 }
 
 // seen counts the bytes and the requests, begun ones included, that reached
-// the target, but for those to /warm.
+// the target; of HTTP/2, those that warmed a connection are left out.
 func (s *target) seen() (requests, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,11 +226,6 @@ func (s *target) seen() (requests, size int) {
 		p.mu.Lock()
 		text, total, more := p.seen.String(), p.size, p.more
 		p.mu.Unlock()
-		for strings.HasPrefix(text, "GET /warm") {
-			before := len(text)
-			_, text, _ = strings.Cut(text, "\r\n\r\n")
-			total -= before - len(text)
-		}
 		size += total
 		if text != "" {
 			requests += max(1, strings.Count(text, mark)) + more
@@ -305,7 +300,7 @@ func lookup(url, path string) onefold.Dispatch {
 	return d
 }
 
-// warm makes one look-up on the route, so that its connection is kept.
+// warm makes one look-up on the route, so that its connection of HTTP/2 is kept.
 func warm(t testing.TB, c *httptarget.Carrier, url string) {
 	t.Helper()
 	base := strings.TrimSuffix(url, "/base")

@@ -12,7 +12,7 @@ import (
 
 // The attempt's deadline is asked when the connection stands and the handshake
 // is over, immediately before the first byte: where it is over, the target sees
-// a connection and not a byte of a request on it, new or used before.
+// a connection and not a byte of a request on it, new or (over HTTP/2) used before.
 //
 // Proves: M9
 func TestNothingIsWrittenAfterTheDeadline(t *testing.T) {
@@ -20,6 +20,9 @@ func TestNothingIsWrittenAfterTheDeadline(t *testing.T) {
 	ca := newAuthority(t)
 	for name, secure := range map[string]bool{"plain": false, "TLS": true, "HTTP/2": true} {
 		for _, warmed := range []bool{false, true} {
+			if warmed && name != "HTTP/2" {
+				continue // nothing is sent on a used connection of HTTP/1.1
+			}
 			t.Run(name+map[bool]string{true: " warm", false: " cold"}[warmed], func(t *testing.T) {
 				t.Parallel()
 				shaken := atomic.Bool{}
@@ -27,11 +30,7 @@ func TestNothingIsWrittenAfterTheDeadline(t *testing.T) {
 				if secure {
 					config = ca.server(t, nil)
 				}
-				handle := afterWarmth(func(p *peer) {
-					if _, _, err := p.request(); err == nil {
-						p.say(created)
-					}
-				})
+				handle := whenRead(func(p *peer) { p.say(created) })
 				if name == "HTTP/2" {
 					config = ca.http2Only(t)
 					handle = speaks(heardAll(func(k *talk) { k.answer(201, `{"id":"B-1"}`) }))

@@ -118,8 +118,8 @@ func headers(raw, name string) []string {
 // Proves: M4, M11
 func TestC04LibraryRetriesByItself(t *testing.T) {
 	t.Parallel()
-	// The first call is answered, so that its connection is kept; the second
-	// arrives whole on whatever connection there is, and is answered by a reset.
+	// The first call is answered, on a connection that the target would keep; the
+	// second arrives whole, and is answered by a reset.
 	target := listen(t, func(n int, q *http.Request) said {
 		switch {
 		case q.Method == http.MethodGet:
