@@ -120,6 +120,8 @@ type examination struct {
 	current bool
 	// papers are the published documents, and what was found to lack them.
 	papers papers
+	// overdue is what nobody takes up in time.
+	overdue overdue
 	// keyIDs are the secrets' ids that stand beside fingerprints.
 	keyIDs map[string]bool
 }

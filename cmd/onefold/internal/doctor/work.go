@@ -50,7 +50,7 @@ type survey struct {
 // work walks over the live operations once and makes every check that they are
 // needed for.
 func (e *examination) work(ctx context.Context) {
-	names := []string{"leases", "open_attempts", "orphans", "records", "review_owners", "unresolved", "unplanned"}
+	names := []string{"due_work", "leases", "open_attempts", "orphans", "records", "review_owners", "unresolved", "unplanned"}
 	place, err := e.health.Runner(ctx)
 	if !e.current || err != nil {
 		e.unread("runner", err)
@@ -59,11 +59,13 @@ func (e *examination) work(ctx context.Context) {
 	s := &survey{now: now, grace: now.Add(-e.Grace)}
 	var walk error
 	if e.current {
+		e.overdue.closedConnections(ctx, e.health)
 		walk = e.health.EachLive(ctx, func(op *onefold.Operation, faults []string) {
 			s.look(op, faults)
 			if op.ID != "" {
 				e.papers.open++
 				e.papers.need(op)
+				e.overdue.look(op, &e.papers, now, e.Grace)
 			}
 		})
 	}
@@ -76,6 +78,7 @@ func (e *examination) work(ctx context.Context) {
 	if err == nil {
 		e.runner(s, place.Held, place.Worker, place.Taken, place.Released)
 	}
+	e.dueWork(err != nil || place.Held)
 	e.leases(s, place.Held)
 	e.attempts(s)
 	e.owners(s)
