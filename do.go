@@ -43,7 +43,9 @@ const maxRefusedLeases = 3
 //   - not_allowed: its target is not one that functions carry;
 //   - store_unavailable: the store cannot be reached, so that the operation may have
 //     gone further than what is returned says;
-//   - whatever Submit returns: nothing was admitted, and there is no operation.
+//   - contract_unavailable: the operation exists, and this process cannot load what
+//     it runs under;
+//   - whatever Submit returns: nothing was admitted here, and the operation is empty.
 //
 // In each of these cases the same key is safe to use again, and is the way to go on.
 //
@@ -65,7 +67,7 @@ func (l *Ledger) Do(ctx context.Context, s Submission, steps Steps) (Operation, 
 	}
 	// Before admission, so that nothing is admitted that others would carry. A
 	// binding that cannot be found is Submit's to refuse, after the claim (I3a).
-	if b, err := l.cfg.Contracts.Bind(s.Workspace, s.Capability, s.ContractVersion, s.Connection); err == nil && b.Terms().Protocol != ProtocolGo {
+	if b, err := l.bind(ctx, &s); err == nil && b.Terms().Protocol != ProtocolGo {
 		return Operation{}, notByFunctions(nil, b.Terms())
 	}
 	op, _, err := l.submit(ctx, s, byItself)
@@ -73,7 +75,7 @@ func (l *Ledger) Do(ctx context.Context, s Submission, steps Steps) (Operation, 
 		return Operation{}, err
 	}
 	d := &doing{ledger: l, steps: steps, op: op, began: l.cfg.Boot()}
-	if err := d.prepare(); err != nil {
+	if err := d.prepare(ctx); err != nil {
 		return op, err
 	}
 	return d.run(ctx)
@@ -105,9 +107,9 @@ type doing struct {
 }
 
 // prepare finds the contract of the operation and makes the worker.
-func (d *doing) prepare() (err error) {
+func (d *doing) prepare(ctx context.Context) (err error) {
 	l := d.ledger
-	if d.binding, err = l.cfg.Contracts.Pinned(&d.op); err != nil {
+	if d.binding, err = l.Pinned(ctx, &d.op); err != nil {
 		return err
 	}
 	if t := d.binding.Terms(); t.Protocol != ProtocolGo {

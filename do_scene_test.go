@@ -161,6 +161,7 @@ type doOptions struct {
 	lease     time.Duration
 	straggler time.Duration // 0 is doStraggler
 	real      bool          // the machine's clocks instead of one that stands still
+	alone     bool          // what others publish is not taken up
 }
 
 func newDoScene(t testing.TB, o doOptions) *doScene {
@@ -206,22 +207,22 @@ func openDo(o doOptions, now func() time.Time, boot func() time.Duration) (*sqli
 	if _, err := store.Publish(ctx, docs); err != nil {
 		return nil, nil, err
 	}
-	all, err := store.AllDocuments(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
 	registry := contract.NewRegistry(contract.Options{
 		Secret: []byte("a secret of the scene"), SecretID: "s1", Straggler: cmp.Or(o.straggler, doStraggler),
 	})
-	if err := registry.Load(all); err != nil {
+	published := onefold.Follow(store, registry.Load)
+	if err := published.Load(ctx); err != nil {
 		return nil, nil, err
+	}
+	if o.alone {
+		published = nil
 	}
 	installation, err := store.Installation(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	ledger, err := onefold.New(store, onefold.Config{
-		Contracts: registry, IDs: machine.IDs(), Now: now, Deployment: installation.Deployment,
+		Contracts: registry, Documents: published, IDs: machine.IDs(), Now: now, Deployment: installation.Deployment,
 		Boot: boot, Worker: "scene", Lease: o.lease,
 	})
 	return store, ledger, err

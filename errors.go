@@ -29,6 +29,7 @@ const (
 	CodeDraining               Code = "draining"
 	CodeStoreUnavailable       Code = "store_unavailable"
 	CodeNotReady               Code = "not_ready"
+	CodeContractUnavailable    Code = "contract_unavailable"
 	CodeKeyInOpenTransaction   Code = "key_in_open_transaction"
 	CodeCapabilityUnknown      Code = "capability_unknown"
 	CodeContractVersionUnknown Code = "contract_version_unknown"
@@ -100,7 +101,9 @@ type Error struct {
 	Bars        []Bar
 	RetryAfter  time.Duration
 	Version     int64 // of the operation, for stale_version
-	// Conflict and ClaimChecked tell what admission did with the claim (I3a).
+	// ClaimChecked tells that the claim was looked up, and that there was none or
+	// that the submission was judged by it (I3a). While it is false the key may be
+	// that of an operation.
 	ClaimChecked bool
 	ExpiredAt    *time.Time
 	State        State
@@ -148,6 +151,7 @@ var (
 	ErrDraining               = &Error{Code: CodeDraining}
 	ErrStoreUnavailable       = &Error{Code: CodeStoreUnavailable}
 	ErrNotReady               = &Error{Code: CodeNotReady}
+	ErrContractUnavailable    = &Error{Code: CodeContractUnavailable}
 	ErrCapabilityUnknown      = &Error{Code: CodeCapabilityUnknown}
 	ErrContractVersionUnknown = &Error{Code: CodeContractVersionUnknown}
 	ErrConnectionUnknown      = &Error{Code: CodeConnectionUnknown}

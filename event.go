@@ -290,6 +290,9 @@ type Reconsideration struct {
 	// Unsendable: the request cannot be built or carried at all (a poison
 	// operation); a person has to look.
 	Unsendable string
+	// Missing: this process lacks what the operation runs under, and what that is;
+	// the same step is tried again, here or elsewhere.
+	Missing string
 }
 
 // EffectKind is what a committed step asks to be done or recorded beside the

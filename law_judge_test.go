@@ -376,6 +376,11 @@ func judgePlan(op *Operation, ev *Event, now time.Time) ruling {
 	r.lease = gone
 	stuck := ev.Reconsider.Unsendable != ""
 	switch {
+	case ev.Reconsider.Missing != "":
+		r.due = given // the worker lacks something: the operation is none the worse
+		if since := op.Missing.Since; since != nil && now.Sub(*since) >= time.Minute {
+			r.review = ReviewUnsendable
+		}
 	case op.State == Prepared && stuck:
 		r.holds, r.review, r.due = append(r.holds, HoldRetryExhausted), ReviewUnsendable, gone
 	case op.State == Prepared && spentBudget(op, ev.Policy, 0, now):

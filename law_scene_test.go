@@ -52,6 +52,7 @@ type profile struct {
 	named        string        // what it calls that work
 	foundName    bool          // a look-up found the name
 	shown        bool          // a review shows a record that may be the effect
+	missing      string        // "", long: no worker has had its contract since dawn, told: and a person knows
 }
 
 func (s *scene) policy() *Policy {
@@ -160,6 +161,12 @@ func (s *scene) build() Operation {
 	} else {
 		s.open(&op)
 	}
+	if s.missing != "" {
+		op.Missing = Budget{Spent: 9, Since: at(0)}
+	}
+	if s.missing == "told" {
+		op.Reviews = append(op.Reviews, review("rev_missing", ReviewUnsendable))
+	}
 	op.EffectSuggested = speaks(&op)
 	return op
 }
@@ -267,12 +274,14 @@ func profiles(state State) []profile {
 			profile{doubt: DoubtAccepted, awaited: 8 * time.Hour, lease: "live", named: ourRef},
 			profile{doubt: DoubtAccepted, awaited: 8 * time.Hour, lease: "live", named: ourRef, foundName: true},
 			profile{lease: "live", shown: true}, profile{lease: "live", shown: true, spent: "count"},
+			profile{lease: "live", missing: "long"}, profile{lease: "live", missing: "told", noReplay: true, lookedUp: true},
 		)
 	}
 	// No operation is prepared once an effect contradicted its absence.
 	ps = slices.DeleteFunc(ps, func(p profile) bool { return p.contradicted })
 	return append(
-		ps, profile{holds: []HoldReason{HoldApproval}}, profile{holds: []HoldReason{HoldRetryExhausted}, spent: "count"},
+		ps, profile{lease: "live", missing: "long"}, profile{lease: "live", missing: "told"},
+		profile{holds: []HoldReason{HoldApproval}}, profile{holds: []HoldReason{HoldRetryExhausted}, spent: "count"},
 		profile{holds: []HoldReason{HoldApproval, HoldRetryExhausted}, absence: true, deadline: "past"},
 		profile{holds: []HoldReason{HoldApproval, HoldRetryExhausted}, early: true, paused: true},
 	)

@@ -53,7 +53,7 @@ func leaseVariants(op *Operation, give giver) {
 	for _, token := range tokens(op) {
 		give(EventRenewed, func(e *Event) { e.Lease = &LeaseGrant{Token: token, For: time.Minute} })
 		give(EventHandedBack, func(e *Event) { e.Lease = &LeaseGrant{Token: token} })
-		for _, why := range []Reconsideration{{}, {ReplayUnsafe: "because"}, {Unsendable: "because"}} {
+		for _, why := range []Reconsideration{{}, {ReplayUnsafe: "because"}, {Unsendable: "because"}, {Missing: "because"}} {
 			why.Token = token
 			give(EventReconsidered, func(e *Event) { e.Reconsider = &why })
 		}

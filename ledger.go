@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -24,6 +23,12 @@ type Config struct {
 	// Deployment is the store's (Installation.Deployment), from which identities
 	// are derived (I13a).
 	Deployment string
+	// Documents, where it is not nil, keeps Contracts in step with the store: before
+	// anything is refused because of what is published, what others have published is
+	// taken up. Nil leaves that to the program, which is then as late as it looks:
+	// until it has loaded them, operations of other processes under new documents
+	// are contract_unavailable to it.
+	Documents *Follower
 
 	// What follows is for Do alone.
 
@@ -92,7 +97,9 @@ func (l *Ledger) Draining() bool { return l.draining.Load() }
 // key_invalid, json_invalid, too_large, key_conflict, key_expired, draining,
 // capability_unknown, contract_version_unknown, connection_unknown,
 // connection_ambiguous, connection_disabled, deadline_past, request_invalid,
-// admission_limited, store_unavailable.
+// admission_limited, store_unavailable, and contract_unavailable: with an Operation
+// the key is that operation's, and the submission could not be compared with it;
+// without one nothing was admitted.
 func (l *Ledger) Submit(ctx context.Context, s Submission) (op Operation, replayed bool, err error) {
 	return l.submit(ctx, s, l.ahead)
 }
@@ -128,11 +135,21 @@ func (l *Ledger) claimed(ctx context.Context, s Submission) (Operation, bool, er
 		return Operation{}, false, nil
 	}
 	op, err = l.replay(ctx, s, op)
-	return op, err == nil, claimChecked(err)
+	return op, err == nil, err
 }
 
-// replay compares a repeat with the operation that holds its key.
+// replay compares a repeat with the operation that holds its key. Conflict and
+// expiry are judgements by the claim; whatever else keeps it from answering leaves
+// the key what it is, an operation's, and does not count as checked (I3a).
 func (l *Ledger) replay(ctx context.Context, s Submission, op Operation) (Operation, error) {
+	op, err := l.compare(ctx, s, op)
+	if code := CodeOf(err); code == CodeKeyConflict || code == CodeKeyExpired {
+		err = claimChecked(err)
+	}
+	return op, err
+}
+
+func (l *Ledger) compare(ctx context.Context, s Submission, op Operation) (Operation, error) {
 	if err := l.expired(ctx, s, op); err != nil {
 		return Operation{}, err
 	}
@@ -213,9 +230,9 @@ func (l *Ledger) differences(ctx context.Context, s Submission, op Operation) ([
 	differ("/not_before", quoteTime(op.NotBefore), quoteTime(s.NotBefore), sameTime(s.NotBefore, op.NotBefore))
 	differ("/start_deadline", quoteTime(op.StartDeadline), quoteTime(s.StartDeadline), sameTime(s.StartDeadline, op.StartDeadline))
 
-	binding, err := l.cfg.Contracts.Pinned(&op)
+	binding, err := l.Pinned(ctx, &op)
 	if err != nil {
-		return nil, err
+		return nil, notCompared(err, s.MayRead)
 	}
 	fingerprint, _, err := binding.Fingerprint(s.Request)
 	if err == nil && fingerprint == op.Fingerprint {
@@ -238,7 +255,7 @@ func (l *Ledger) admission(ctx context.Context, s Submission) (Admitted, Binding
 	if l.Draining() {
 		return Admitted{}, nil, &Error{Code: CodeDraining, Message: "this server is shutting down; nothing was admitted", Hint: "the same key is safe to send again", RetryAfter: time.Second}
 	}
-	binding, err := l.cfg.Contracts.Bind(s.Workspace, s.Capability, s.ContractVersion, s.Connection)
+	binding, err := l.bind(ctx, &s)
 	if err != nil {
 		return Admitted{}, nil, err
 	}
@@ -306,7 +323,7 @@ func (l *Ledger) admit(ctx context.Context, s Submission, a Admitted, binding Bi
 		op, entry := admit(a, holds, l.NewID(PrefixReview), Actor{ActorPrincipal, s.SubmittedBy})
 		// What cannot be built is refused now, not held for ever.
 		failpoint.Before(failpoint.Frozen)
-		frozen, err := binding.Freeze(&op, s.Request)
+		frozen, err := buildFrom(binding, &op, s.Request)
 		if err != nil {
 			return Operation{}, false, claimChecked(err)
 		}
@@ -328,7 +345,7 @@ func (l *Ledger) admit(ctx context.Context, s Submission, a Admitted, binding Bi
 			return Operation{}, false, claimChecked(unavailable(err))
 		case !created:
 			stored, err = l.replay(ctx, s, stored)
-			return stored, err == nil, claimChecked(err)
+			return stored, err == nil, err
 		}
 		l.hub.admitted(stored)
 		if ahead.began(&stored) {
@@ -365,7 +382,7 @@ func (l *Ledger) readBack(ctx context.Context, s Submission, id string, ahead *A
 		return op, false, nil
 	}
 	op, err = l.replay(ctx, s, op)
-	return op, err == nil, claimChecked(err)
+	return op, err == nil, err
 }
 
 // Preview is what a dry run shows: the operation as it would be admitted and
@@ -398,7 +415,7 @@ func (l *Ledger) DryRun(ctx context.Context, s Submission) (p Preview, replayed 
 		holds = append(holds, HoldApproval)
 	}
 	p.Operation, _ = admit(a, holds, l.NewID(PrefixReview), Actor{ActorPrincipal, s.SubmittedBy})
-	if p.Frozen, err = binding.Freeze(&p.Operation, s.Request); err != nil {
+	if p.Frozen, err = buildFrom(binding, &p.Operation, s.Request); err != nil {
 		return Preview{}, false, claimChecked(err)
 	}
 	return p, false, nil
@@ -494,105 +511,4 @@ func (l *Ledger) Begin(ctx context.Context, id string, ev Event, f Frozen) (Comm
 		l.hub.changed(c.Operation)
 	}
 	return c, err
-}
-
-// Decision is who decides, why, and on which version of the operation.
-type Decision struct {
-	Workspace string
-	Operation string
-	By        Actor
-	Reason    string
-	// IfVersion is the version that the decider saw; 0 means any.
-	IfVersion int64
-}
-
-// decide loads the operation, fills the event in, and carries it out.
-func (l *Ledger) decide(ctx context.Context, d Decision, ev Event) (Operation, error) {
-	op, err := l.Operation(ctx, d.Workspace, d.Operation)
-	if err != nil {
-		return Operation{}, err
-	}
-	binding, err := l.cfg.Contracts.Pinned(&op)
-	if err != nil {
-		return Operation{}, err
-	}
-	policy, terms := binding.Policy(), binding.Terms()
-	ev.Actor, ev.Reason, ev.Policy = d.By, d.Reason, &policy
-	ev.Connection.Disabled = terms.Mode == ModeDisabled
-	c, err := l.Step(ctx, op.ID, ev, d.IfVersion)
-	if errors.Is(err, ErrCommitUnknown) {
-		err = &Error{Code: CodeStoreUnavailable, Cause: err, Message: "it is not known whether the decision was stored", Hint: "read the operation again before deciding anew", RetryAfter: time.Second}
-	}
-	return c.Operation, unavailable(err)
-}
-
-// Cancel withdraws an operation (M24). release lets the key go if nothing was
-// ever attempted. Errors: operation_unknown, already_settled, stale_version.
-func (l *Ledger) Cancel(ctx context.Context, d Decision, release bool) (Operation, error) {
-	return l.decide(ctx, d, Event{Kind: EventCanceled, Cancel: &Cancellation{Release: release}})
-}
-
-// Retry makes the due attempt, or a safe replay, due now. Errors:
-// operation_unknown, already_settled, held, paused, retry_unsafe with its
-// reason, stale_version.
-func (l *Ledger) Retry(ctx context.Context, d Decision) (Operation, error) {
-	return l.decide(ctx, d, Event{Kind: EventRetryAsked})
-}
-
-// Resolve records a person's decision on an uncertain or contradicted
-// operation. Errors: operation_unknown, member_invalid (no reference),
-// not_decidable, attempt_open, barred, stale_version.
-func (l *Ledger) Resolve(ctx context.Context, d Decision, r Resolution) (Operation, error) {
-	if !slices.Contains([]ResolutionOutcome{ResolveConfirmed, ResolveRejected, ResolveNotApplied}, r.Outcome) {
-		return Operation{}, &Error{Code: CodeMemberInvalid, Pointer: "/outcome", Message: "outcome is confirmed, rejected or not_applied"}
-	}
-	if d.Reason == "" {
-		return Operation{}, &Error{Code: CodeMemberInvalid, Pointer: "/reason", Message: "a decision needs a reason"}
-	}
-	return l.decide(ctx, d, Event{Kind: EventResolved, Resolution: &r, Evidence: l.operatorEvidence(d, string(r.Outcome), r.Reference)})
-}
-
-func (l *Ledger) operatorEvidence(d Decision, what, reference string) *Evidence {
-	e := &Evidence{
-		ID: l.NewID(PrefixEvidence), Kind: EvidenceOperator,
-		Asserts: AssertsNothing, Reference: reference, Detail: "decided " + what + ": " + d.Reason, RecordedBy: d.By,
-	}
-	switch ResolutionOutcome(what) {
-	case ResolveConfirmed:
-		e.Asserts = AssertsEffect
-	case ResolveRejected, ResolveNotApplied:
-		e.Asserts = AssertsNoEffect
-	}
-	return e
-}
-
-// Release decides one hold. Errors: operation_unknown, hold_unknown,
-// member_invalid (no reason), stale_version.
-func (l *Ledger) Release(ctx context.Context, d Decision, h HoldDecision) (Operation, error) {
-	if d.Reason == "" {
-		return Operation{}, &Error{Code: CodeMemberInvalid, Pointer: "/reason", Message: "a decision needs a reason"}
-	}
-	return l.decide(ctx, d, Event{Kind: EventHoldDecided, Hold: &h, Evidence: l.operatorEvidence(d, "hold "+string(h.Reason), "")})
-}
-
-// Assign hands an open review to another owner. Errors: operation_unknown,
-// review_unknown, member_invalid, stale_version.
-func (l *Ledger) Assign(ctx context.Context, d Decision, a Assignment) (Operation, error) {
-	return l.decide(ctx, d, Event{Kind: EventAssigned, Assignment: &a})
-}
-
-// Deliver records evidence that came late or by hand (M8, M17–M20). The same
-// source and event id a second time changes nothing. Errors: operation_unknown,
-// member_invalid, stale_version.
-func (l *Ledger) Deliver(ctx context.Context, d Decision, e Evidence) (Operation, error) {
-	switch e.Asserts {
-	case AssertsEffect, AssertsNoEffect, AssertsNothing:
-	default:
-		return Operation{}, &Error{Code: CodeMemberInvalid, Pointer: "/asserts", Message: "asserts is effect_exists, no_effect or nothing"}
-	}
-	e.ID = l.NewID(PrefixEvidence)
-	e.Kind, e.RecordedBy = EvidenceOperator, d.By
-	return l.decide(ctx, d, Event{Kind: EventObserved, Evidence: &e, Observation: &Observation{
-		Asserts: e.Asserts, Reference: e.Reference, ByHand: true, Attempt: e.Attempt,
-	}})
 }

@@ -248,6 +248,9 @@ type Standing struct {
 	// Retry and Reconcile are the budgets in use.
 	Retry     Budget `json:"retry,omitzero"`
 	Reconcile Budget `json:"reconcile,omitzero"`
+	// Missing counts the tries in a row for which the worker had not the contract, and
+	// since when; nothing was sent in them.
+	Missing Budget `json:"missing,omitzero"`
 	// SeenReferences are the target references that evidence has asserted so
 	// far, without repeats.
 	SeenReferences []string `json:"seen_references,omitempty"`

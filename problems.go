@@ -32,6 +32,11 @@ type Problem struct {
 	Advice  string
 }
 
+// KeyNotUsed is the last sentence of the advice of refusals that leave no claim
+// behind. It is true of a submission whose claim was looked up; an interface that
+// answers another call with such a code leaves it out.
+const KeyNotUsed = "The key was not used."
+
 // Problems lists every code in order of precedence (the order of the constants),
 // each with its page. A code without an entry does not exist: a test holds the
 // list against the constants.
@@ -163,6 +168,11 @@ func stateProblems() []Problem {
 			"The server's log says what is missing and what to do; `onefold doctor` does too.",
 		},
 		{
+			CodeContractUnavailable, "The contract cannot be loaded", http.StatusServiceUnavailable, RetrySame,
+			"This server has not the documents that the call is about, though it has just read them anew: they are gone, or another version of onefold has published what this one cannot read. With `operation_id` the operation exists and runs under them; a submission under its key was not compared with it, and the key is not free. Without one, nothing was admitted.",
+			"Send the same request with the same key again, after `Retry-After`; never another key. The server's log says what cannot be loaded: publish it again, or bring the server to the version that published it.",
+		},
+		{
 			CodeKeyInOpenTransaction, "The key is in an open transaction", http.StatusConflict, RetrySame,
 			"Another transaction has submitted the key and has neither committed nor given up. This submission was not admitted.",
 			"Send the same request with the same key again, after `Retry-After`.",
@@ -175,52 +185,52 @@ func admissionProblems() []Problem {
 		{
 			CodeCapabilityUnknown, "Unknown capability", http.StatusNotFound, RetryChanged,
 			"No capability of this name is published.",
-			"See `GET /v1/capabilities`. The key was not used.",
+			"See `GET /v1/capabilities`. " + KeyNotUsed,
 		},
 		{
 			CodeContractVersionUnknown, "Unknown contract version", http.StatusNotFound, RetryChanged,
 			"The capability has no such version.",
-			"Leave `contract_version` out to use the newest. The key was not used.",
+			"Leave `contract_version` out to use the newest. " + KeyNotUsed,
 		},
 		{
 			CodeConnectionUnknown, "Unknown connection", http.StatusNotFound, RetryChanged,
 			"The workspace has no connection of this name, or none that serves the capability.",
-			"See `GET /v1/connections`. The key was not used.",
+			"See `GET /v1/connections`. " + KeyNotUsed,
 		},
 		{
 			CodeConnectionAmbiguous, "Several connections serve the capability", http.StatusConflict, RetryChanged,
 			"More than one connection of the workspace serves the capability, and none was named.",
-			"Name one in `connection`. The key was not used.",
+			"Name one in `connection`. " + KeyNotUsed,
 		},
 		{
 			CodeConnectionDisabled, "The connection is disabled", http.StatusConflict, RetryChanged,
 			"The connection takes no new operations. Those that it has go on being looked up.",
-			"Enable the connection, or use another. The key was not used.",
+			"Enable the connection, or use another. " + KeyNotUsed,
 		},
 		{
 			CodeAmendsUnknown, "Unknown operation to amend", http.StatusNotFound, RetryChanged,
 			"The operation that `amends` names does not exist.",
-			"Mend `amends`. The key was not used.",
+			"Mend `amends`. " + KeyNotUsed,
 		},
 		{
 			CodeRequestInvalid, "The request breaks its contract", http.StatusUnprocessableEntity, RetryChanged,
 			"The request does not keep the capability's schema or comparison rules; `faults` lists what is wrong, each with its pointer.",
-			"Mend the request. The key was not used.",
+			"Mend the request. " + KeyNotUsed,
 		},
 		{
 			CodeDeadlinePast, "The start deadline is past", http.StatusUnprocessableEntity, RetryChanged,
 			"`start_deadline` lies in the past, so that the operation could never start.",
-			"Submit with a later deadline, or without. The key was not used.",
+			"Submit with a later deadline, or without. " + KeyNotUsed,
 		},
 		{
 			CodeBusinessDuplicate, "A business duplicate", http.StatusConflict, RetryChanged,
 			"Another operation already has this business identity, and the capability refuses a second one.",
-			"Look at the operation that `duplicate_of` names. The key was not used.",
+			"Look at the operation that `duplicate_of` names. " + KeyNotUsed,
 		},
 		{
 			CodeAdmissionLimited, "Too many unresolved operations", http.StatusTooManyRequests, RetrySame,
 			"So many operations of the connection are unresolved that no more are admitted until some are settled.",
-			"Settle the open reviews, then send the same request with the same key again. The key was not used.",
+			"Settle the open reviews, then send the same request with the same key again. " + KeyNotUsed,
 		},
 	}
 }

@@ -27,6 +27,8 @@ type step struct {
 	// line nor evidence; repeated says how often that was told.
 	unkept   bool
 	repeated string
+	// retold tells that the step before said the same, so that it leaves no line.
+	retold bool
 }
 
 // whole tells whether the event has the payload that its kind needs.
@@ -102,7 +104,7 @@ func (s *step) finish() {
 		}
 		s.effects = append(s.effects, Effect{Kind: EffectEvidence, Evidence: &e})
 	}
-	if !s.rule.Silent && !s.unkept {
+	if !s.rule.Silent && !s.unkept && !s.retold {
 		s.effects = append(s.effects, Effect{Kind: EffectRecord, Entry: s.entry()})
 	}
 	if l := s.ev.Lookup; l != nil && l.PauseConnection {

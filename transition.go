@@ -48,6 +48,7 @@ func Apply(op Operation, ev Event, now time.Time) (Operation, []Effect, error) {
 	if row.To != "" && row.To != op.State {
 		s.move(row.To)
 	}
+	s.missingOver()
 	if row.act != nil {
 		row.act(s)
 	}
@@ -267,6 +268,8 @@ func closingRows() []Transition {
 func planRows() []Transition {
 	return []Transition{
 		{ID: "plan/lost", From: inOpen, On: EventReconsidered, When: "not by the holder of the lease", Refusal: CodeLeaseLost, Rules: "M8", guard: (*step).reconsiderLost},
+		{ID: "plan/missing-long", From: []State{Prepared, Uncertain}, On: EventReconsidered, When: "the worker has not what it runs under, and had not a minute ago", Quiet: true, Does: "review unsendable; due again after a back-off", Rules: "M16", guard: (*step).missingLong, act: (*step).stayDueOwned},
+		{ID: "plan/missing", From: []State{Prepared, Uncertain}, On: EventReconsidered, When: "the worker has not what it runs under", Quiet: true, Does: "due again after a back-off; nothing was tried", Rules: "M16", guard: (*step).missing, act: (*step).stayDue},
 		{ID: "plan/unsendable", From: inPrepared, On: EventReconsidered, When: "the request cannot be built", Does: "held retry_exhausted; review unsendable", Rules: "M16", guard: (*step).unsendable, act: (*step).holdUnsendable},
 		{ID: "plan/exhausted-reject", From: inPrepared, On: EventReconsidered, When: "retry budget spent; the contract rejects", To: Rejected, Does: "rejected retry_exhausted", guard: (*step).planSpentReject, act: (*step).exhaustReject},
 		{ID: "plan/exhausted-hold", From: inPrepared, On: EventReconsidered, When: "retry budget spent", Does: "held retry_exhausted; review", Rules: "M16", guard: (*step).planSpent, act: (*step).exhaustHold},

@@ -240,11 +240,21 @@ func compareReviews(op, got *Operation, ev *Event, want *ruling) (wrong []string
 		wrong = append(wrong, fmt.Sprintf("no review %s opened", want.review))
 	case len(opened) == 1 && opened[0].Reason == ReviewOperatorOnly, len(opened) == 1 && opened[0].Reason == ReviewReconcileExhausted,
 		len(opened) == 1 && opened[0].Reason == ReviewExistsElsewhere && want.review == "" && saidToExist(got):
-		if got.Due != nil || got.State != Uncertain || len(op.OpenReviews()) > 0 {
+		owned := len(op.OpenReviews())
+		if mended(op, got) {
+			owned--
+		}
+		if got.Due != nil || got.State != Uncertain || owned > 0 {
 			wrong = append(wrong, fmt.Sprintf("review %s opened, though something is due or somebody has it", opened[0].Reason))
 		}
 	case len(opened) == 1 && opened[0].Reason != want.review:
 		wrong = append(wrong, fmt.Sprintf("review %s opened, must be %q", opened[0].Reason, want.review))
+	}
+	// A step that a worker took shows that it has the contract again.
+	if ev.Kind == EventBegun || ev.Kind == EventLookedUp {
+		if got.Missing != (Budget{}) || op.Missing.Spent > 0 && got.openReview(ReviewUnsendable) != nil {
+			wrong = append(wrong, "the contract is still missing")
+		}
 	}
 	if got.Contradicted && !slices.ContainsFunc(got.Reviews, func(r Review) bool { return r.Status == ReviewOpen }) {
 		wrong = append(wrong, "contradicted, and nobody has it")

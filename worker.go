@@ -108,13 +108,12 @@ func (w *Worker) Carry(ctx context.Context, id string, withdrawn func() bool) er
 	}
 	t.op, t.token, t.leasedAt = c.Operation, c.Operation.Lease.Token, c.At
 	defer w.poisoned(ctx, t)
-	if t.binding, err = w.ledger.Contracts().Pinned(&t.op); err != nil {
-		w.reconsider(ctx, t, Reconsideration{Unsendable: "its contract cannot be loaded: " + string(CodeOf(err))})
-		return nil
+	if t.binding, err = w.ledger.Pinned(ctx, &t.op); err != nil {
+		return w.unbound(ctx, t, err)
 	}
 	t.policy = t.binding.Policy()
 	if t.carrier = w.cfg.Carrier(t.binding.Terms()); t.carrier == nil {
-		w.reconsider(ctx, t, Reconsideration{Unsendable: "nothing here carries requests to the target " + t.binding.Terms().Target})
+		w.reconsider(ctx, t, Reconsideration{Missing: "nothing here carries requests to the target " + t.binding.Terms().Target})
 		return nil
 	}
 	switch {
@@ -139,13 +138,25 @@ func (w *Worker) Reconsider(ctx context.Context, id string) error {
 		return unavailable(err)
 	}
 	t := &task{op: c.Operation, token: c.Operation.Lease.Token}
-	if t.binding, err = w.ledger.Contracts().Pinned(&t.op); err == nil {
-		t.policy = t.binding.Policy()
-		w.reconsider(ctx, t, Reconsideration{})
+	if t.binding, err = w.ledger.Pinned(ctx, &t.op); err != nil {
+		return w.unbound(ctx, t, err)
+	}
+	t.policy = t.binding.Policy()
+	w.reconsider(ctx, t, Reconsideration{})
+	return nil
+}
+
+// unbound lets an operation go whose contract this process has not, even after it
+// has read the documents anew: that is no fact about the operation. Trouble with the
+// store is the store's, and the step is due as before.
+func (w *Worker) unbound(ctx context.Context, t *task, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == CodeContractUnavailable {
+		w.log.Warn("worker: the contract of an operation cannot be loaded here", "operation", t.op.ID, "error", err, "cause", e.Cause)
+		w.reconsider(ctx, t, Reconsideration{Missing: "its contract cannot be loaded here: " + e.Reason})
 		return nil
 	}
-	w.handBack(ctx, t)
-	return err
+	w.handBack(context.WithoutCancel(ctx), t)
+	return unavailable(err)
 }
 
 // lease asks for the lease, whatever becomes of ctx meanwhile: one that was given

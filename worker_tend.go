@@ -14,7 +14,7 @@ func (w *Worker) Tend(ctx context.Context, op Operation, now time.Time) Operatio
 	boot := w.cfg.Boot()
 	for _, ev := range overdueEvents(&op, now) {
 		ev.Actor = Actor{ActorEngine, w.cfg.Name}
-		if binding, err := w.ledger.Contracts().Pinned(&op); err == nil {
+		if binding, err := w.ledger.Pinned(ctx, &op); err == nil {
 			policy := binding.Policy()
 			ev.Policy = &policy
 			// By the store's clock it is time; a clock that jumped is no proof (M12a).

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -96,7 +97,18 @@ func (s *Server) connection(c *call) (*connectionView, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(views, func(v connectionView) bool { return v.Name == c.path["name"] })
+	named := func(v connectionView) bool { return v.Name == c.path["name"] }
+	i := slices.IndexFunc(views, named)
+	if i < 0 {
+		// Others may have published it a moment ago.
+		if err := s.ledger.Renew(c.ctx); err != nil {
+			return nil, err
+		}
+		if views, err = s.connections(c); err != nil {
+			return nil, err
+		}
+		i = slices.IndexFunc(views, named)
+	}
 	if i < 0 {
 		return nil, &onefold.Error{Code: onefold.CodeConnectionUnknown, Message: "the workspace has no connection of this name"}
 	}
@@ -150,6 +162,11 @@ type switchedView struct {
 func setPauses(pause bool) func(*Server, *call) (*reply, error) {
 	return func(s *Server, c *call) (*reply, error) {
 		ctx := context.WithoutCancel(c.ctx)
+		// All of them: also one that others have published a moment ago. Documents that
+		// cannot be loaded here keep nobody from stopping what is.
+		if err := s.ledger.Renew(ctx); err != nil && !errors.Is(err, onefold.ErrContractUnavailable) {
+			return nil, err
+		}
 		out := switchedView{Changed: []string{}}
 		for _, info := range s.cfg.Catalog.Connections(c.who.workspace) {
 			changed, err := s.switchPause(ctx, c, info.Name, pause)
@@ -171,7 +188,16 @@ func setPauses(pause bool) func(*Server, *call) (*reply, error) {
 
 // getAgreement answers with the agreement, as Markdown to whoever asks for it.
 func (s *Server) getAgreement(c *call) (*reply, error) {
-	agreement, err := s.cfg.Catalog.Agreement(c.who.workspace, c.path["capability"], c.path["connection"])
+	find := func() (onefold.Agreement, error) {
+		return s.cfg.Catalog.Agreement(c.who.workspace, c.path["capability"], c.path["connection"])
+	}
+	agreement, err := find()
+	if err != nil {
+		if err := s.ledger.Renew(c.ctx); err != nil {
+			return nil, err
+		}
+		agreement, err = find()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -234,7 +234,7 @@ func (s *Server) explain(c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	binding, err := s.ledger.Contracts().Pinned(&op)
+	binding, err := s.ledger.Pinned(c.ctx, &op)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/onefold-dev/onefold"
@@ -26,7 +27,7 @@ type problemView struct {
 	RequestID string       `json:"request_id"`
 
 	Hint        string              `json:"hint,omitempty" doc:"What to do."`
-	Claim       string              `json:"claim,omitempty" enum:"none,unchecked" doc:"Of a refused submission (I3a): none, this submission left no claim behind; unchecked, the claim was not looked up, and the key may be known."`
+	Claim       string              `json:"claim,omitempty" enum:"none,unchecked" doc:"Of a refused submission (I3a): none, this submission left no claim behind; unchecked, the claim was not looked up, or the submission could not be compared with the operation that has it (operation_id): the key may be known."`
 	Pointer     string              `json:"pointer,omitempty" doc:"The member concerned, as a JSON Pointer into the body."`
 	Parameter   string              `json:"parameter,omitempty" doc:"The query parameter or header concerned."`
 	Offset      *int                `json:"offset,omitempty" doc:"Byte offset into the body."`
@@ -144,14 +145,14 @@ func (c *call) refusal(err error, submission bool) (p *problemView, wait int, ca
 	if p.Detail == "" {
 		p.Detail = known.Meaning
 	}
-	if p.Hint == "" {
-		p.Hint = known.Advice
-	}
 	if submission {
 		p.Claim = "unchecked"
 		if e.ClaimChecked {
 			p.Claim = "none"
 		}
+	}
+	if p.Hint == "" {
+		p.Hint = adviceFor(&known, p.Claim)
 	}
 	if parameter, ok := errors.AsType[*parameterError](err); ok {
 		p.Parameter = parameter.name
@@ -160,6 +161,15 @@ func (c *call) refusal(err error, submission bool) (p *problemView, wait int, ca
 		p.Roles = permission.roles
 	}
 	return p, retryAfter(p.Status, e.RetryAfter), cause
+}
+
+// adviceFor is the code's advice. That the key was not used is said of a submission
+// whose claim was looked up, and of nothing else.
+func adviceFor(known *onefold.Problem, claim string) string {
+	if claim == "none" {
+		return known.Advice
+	}
+	return strings.TrimSpace(strings.TrimSuffix(known.Advice, onefold.KeyNotUsed))
 }
 
 // retryAfter is the value of Retry-After, 0 for none: whole seconds, at least one

@@ -66,7 +66,7 @@ func submissionMembers() []member {
 func submissionCodes() []onefold.Code {
 	return []onefold.Code{
 		onefold.CodeKeyConflict, onefold.CodeKeyExpired, onefold.CodeDraining, onefold.CodeCapabilityUnknown,
-		onefold.CodeContractVersionUnknown, onefold.CodeConnectionUnknown, onefold.CodeConnectionAmbiguous,
+		onefold.CodeContractVersionUnknown, onefold.CodeConnectionUnknown, onefold.CodeConnectionAmbiguous, onefold.CodeContractUnavailable,
 		onefold.CodeConnectionDisabled, onefold.CodeRequestInvalid, onefold.CodeDeadlinePast,
 		onefold.CodeAdmissionLimited, onefold.CodeNotSupportedYet,
 	}
@@ -110,6 +110,9 @@ func observeRoutes() []route {
 			"It needs the role read or operate, because it shows the work of all submitters.",
 		reviewers, lists, success("A page of changes.", changesView{}), (*Server).listChanges)
 	changes.codes = nil
+	explain := get("/v1/operations/{id}/explain", "explain", "Explain it", "What happened, what is known, what would settle it, what is next, in plain language.", observers, nil,
+		success("The explanation.", explanationView{}), (*Server).explain)
+	explain.codes = []onefold.Code{onefold.CodeOperationUnknown, onefold.CodeContractUnavailable}
 	return []route{
 		ops, reviews, changes,
 		get("/v1/operations/{id}", "getOperation", "Read an operation", "ETag is its version.", observers, []parameter{
@@ -124,8 +127,7 @@ func observeRoutes() []route {
 			success("A page of evidence.", pageView[evidenceView]{}), (*Server).getEvidence),
 		get("/v1/operations/{id}/request", "getRequest", "Read its request", "The approved request and the frozen outgoing one, credentials never.", readers, nil,
 			success("Both requests.", requestView{}), (*Server).getRequest),
-		get("/v1/operations/{id}/explain", "explain", "Explain it", "What happened, what is known, what would settle it, what is next, in plain language.", observers, nil,
-			success("The explanation.", explanationView{}), (*Server).explain),
+		explain,
 	}
 }
 
@@ -160,7 +162,7 @@ func actRoutes() []route {
 	return []route{
 		cancel,
 		act("retry", "Make the next attempt now", "The due attempt, or a safe replay.", operators, needsCondition, []member{reason(false)},
-			[]onefold.Code{onefold.CodeIfMatchRequired, onefold.CodeAlreadySettled, onefold.CodeHeld, onefold.CodePaused, onefold.CodePayloadNotRetained, onefold.CodeRetryUnsafe}, (*Server).retry),
+			[]onefold.Code{onefold.CodeIfMatchRequired, onefold.CodeAlreadySettled, onefold.CodeHeld, onefold.CodePaused, onefold.CodePayloadNotRetained, onefold.CodeRetryUnsafe, onefold.CodeContractUnavailable}, (*Server).retry),
 		act("resolve", "Decide it", "A person's decision on an uncertain or contradicted operation.", operators, needsCondition, []member{
 			{name: "outcome", required: true, enum: []string{string(onefold.ResolveConfirmed), string(onefold.ResolveRejected), string(onefold.ResolveNotApplied)}},
 			{name: "reference", min: 1, max: maxReference, visible: true, doc: "The target's reference, not blank; needed for confirmed, and for it alone."},
@@ -198,12 +200,12 @@ func catalogRoutes() []route {
 		get("/v1/capabilities", "listCapabilities", "List capabilities", everybody, page(), success("A page of capabilities.", pageView[onefold.CapabilityInfo]{}), (*Server).listCapabilities),
 		get("/v1/targets", "listTargets", "List targets", everybody, page(), success("A page of targets.", pageView[onefold.TargetInfo]{}), (*Server).listTargets),
 		get("/v1/connections", "listConnections", "List connections", everybody, page(), success("A page of connections.", pageView[connectionView]{}), (*Server).listConnections),
-		get("/v1/connections/{name}", "getConnection", "Read a connection", everybody, nil, success("The connection.", connectionView{}), (*Server).getConnection, onefold.CodeConnectionUnknown),
-		pause("/v1/connections/{name}/pause", "pauseConnection", "Pause a connection", stops, connectionView{}, setPause(true), onefold.CodeConnectionUnknown),
-		pause("/v1/connections/{name}/resume", "resumeConnection", "Resume a connection", "", connectionView{}, setPause(false), onefold.CodeConnectionUnknown),
+		get("/v1/connections/{name}", "getConnection", "Read a connection", everybody, nil, success("The connection.", connectionView{}), (*Server).getConnection, onefold.CodeConnectionUnknown, onefold.CodeContractUnavailable),
+		pause("/v1/connections/{name}/pause", "pauseConnection", "Pause a connection", stops, connectionView{}, setPause(true), onefold.CodeConnectionUnknown, onefold.CodeContractUnavailable),
+		pause("/v1/connections/{name}/resume", "resumeConnection", "Resume a connection", "", connectionView{}, setPause(false), onefold.CodeConnectionUnknown, onefold.CodeContractUnavailable),
 		pause("/v1/connections:pause", "pauseWorkspace", "Pause the whole workspace", "Every connection that the workspace has now. "+stops, switchedView{}, setPauses(true)),
 		pause("/v1/connections:resume", "resumeWorkspace", "Resume the whole workspace", "Every connection, whoever paused it.", switchedView{}, setPauses(false)),
-		get("/v1/agreements/{capability}/{connection}", "getAgreement", "Read an agreement", everybody, nil, agreement, (*Server).getAgreement, onefold.CodeCapabilityUnknown, onefold.CodeConnectionUnknown),
+		get("/v1/agreements/{capability}/{connection}", "getAgreement", "Read an agreement", everybody, nil, agreement, (*Server).getAgreement, onefold.CodeCapabilityUnknown, onefold.CodeConnectionUnknown, onefold.CodeContractUnavailable),
 		get("/v1/stats", "getStats", "Count the work", watchers, nil, success("The counts.", statsView{}), (*Server).getStats),
 		tokens, documentsRoute(),
 	}

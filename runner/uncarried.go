@@ -31,6 +31,12 @@ func (r *Runner) meetUncarried(c onefold.ConnectionRef) {
 // must not keep an operation in silence (M16).
 func (r *Runner) leaveUncarried(ctx context.Context, now time.Time, free map[onefold.ConnectionRef]int) {
 	look := !now.Before(r.uncarried.looked.Add(r.cfg.Scan))
+	if look && len(r.uncarried.met) > 0 {
+		// A connection that is new to this process looks like somebody else's.
+		if err := r.ledger.Renew(ctx); err != nil {
+			r.trouble(ctx, "published documents cannot be taken up", err)
+		}
+	}
 	for c := range r.uncarried.met {
 		if r.carries(c) {
 			delete(r.uncarried.met, c)
@@ -62,7 +68,7 @@ func (r *Runner) ownUncarried(ctx context.Context, now time.Time, c onefold.Conn
 		if err != nil || op.State != onefold.Uncertain {
 			continue
 		}
-		binding, err := r.ledger.Contracts().Pinned(&op)
+		binding, err := r.ledger.Pinned(ctx, &op)
 		if err != nil {
 			continue
 		}

@@ -87,9 +87,10 @@ type Rig struct {
 	Sandbox  *sandbox.Sandbox
 	URL      string // the sandbox's
 
-	options Options
-	carrier onefold.Carrier
-	stop    func()
+	options   Options
+	documents *onefold.Follower
+	carrier   onefold.Carrier
+	stop      func()
 }
 
 // New builds a rig and ends it with the test.
@@ -176,6 +177,7 @@ func (r *Rig) publish() {
 		text = r.options.Edit(text)
 	}
 	r.Registry = contract.NewRegistry(contract.Options{Secret: []byte(secretText), SecretID: "rig", Straggler: r.options.Straggler})
+	r.documents = onefold.Follow(r.Store, r.Registry.Load)
 	r.Publish(text)
 	installation, err := r.Store.Installation(context.Background())
 	r.must("installation", err)
@@ -184,7 +186,7 @@ func (r *Rig) publish() {
 		contracts = r.options.Contracts(contracts)
 	}
 	r.Ledger, err = onefold.New(r.Store, onefold.Config{
-		Contracts: contracts, IDs: ids.Random{}, Now: r.options.Now, Deployment: installation.Deployment,
+		Contracts: contracts, IDs: ids.Random{}, Now: r.options.Now, Deployment: installation.Deployment, Documents: r.documents,
 	})
 	r.must("ledger", err)
 }
@@ -206,9 +208,7 @@ func (r *Rig) Publish(text string) {
 	}
 	_, err := r.Store.Publish(ctx, docs)
 	r.must("publish", err)
-	all, err := r.Store.AllDocuments(ctx)
-	r.must("documents", err)
-	r.must("load", r.Registry.Load(all))
+	r.must("load", r.documents.Load(ctx))
 }
 
 // Start runs a runner until Stop or the end of the test.

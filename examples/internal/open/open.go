@@ -34,7 +34,11 @@ func Ledger(ctx context.Context, path, workspace string, secret []byte, document
 		return nil, nil, err
 	}
 	registry := contract.NewRegistry(contract.Options{Secret: secret, SecretID: "1"})
-	if err := publish(ctx, store, registry, documents); err != nil {
+	if err := publish(ctx, store, documents); err != nil {
+		return nil, nil, err
+	}
+	published := onefold.Follow(store, registry.Load)
+	if err := published.Load(ctx); err != nil {
 		return nil, nil, err
 	}
 	installation, err := store.Installation(ctx)
@@ -42,14 +46,15 @@ func Ledger(ctx context.Context, path, workspace string, secret []byte, document
 		return nil, nil, err
 	}
 	ledger, err := onefold.New(store, onefold.Config{
-		Contracts: registry, IDs: machine.IDs(), Now: time.Now, Boot: machine.Boot, Deployment: installation.Deployment,
+		Contracts: registry, Documents: published, IDs: machine.IDs(), Now: time.Now, Boot: machine.Boot,
+		Deployment: installation.Deployment,
 	})
 	return ledger, store.Close, err
 }
 
 // publish reads a folder of documents, checks them against what is published
-// already, stores what is new, and loads everything.
-func publish(ctx context.Context, store onefold.Documents, registry *contract.Registry, documents fs.FS) error {
+// already, and stores what is new.
+func publish(ctx context.Context, store onefold.Documents, documents fs.FS) error {
 	before, err := store.AllDocuments(ctx)
 	if err != nil {
 		return err
@@ -64,14 +69,8 @@ func publish(ctx context.Context, store onefold.Documents, registry *contract.Re
 	for i := range fresh {
 		docs = append(docs, fresh[i].Publication())
 	}
-	if _, err := store.Publish(ctx, docs); err != nil {
-		return err
-	}
-	all, err := store.AllDocuments(ctx)
-	if err != nil {
-		return err
-	}
-	return registry.Load(all)
+	_, err = store.Publish(ctx, docs)
+	return err
 }
 
 // InFolder runs a function with a folder for its data: the one named, which stays,

@@ -239,7 +239,7 @@ func exitOf(code onefold.Code) int {
 		onefold.CodeOperationUnknown, onefold.CodeReviewUnknown, onefold.CodeNotFound, onefold.CodeWorkspaceUnknown,
 		onefold.CodeTokenUnknown, onefold.CodeHoldUnknown:
 		return ExitNotFound
-	case onefold.CodeStoreUnavailable, onefold.CodeNotReady, onefold.CodeDraining, onefold.CodeInternal:
+	case onefold.CodeStoreUnavailable, onefold.CodeNotReady, onefold.CodeContractUnavailable, onefold.CodeDraining, onefold.CodeInternal:
 		return ExitFailed
 	case codeUsage:
 		return ExitUsage

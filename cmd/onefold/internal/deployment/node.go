@@ -64,11 +64,11 @@ type Node struct {
 	store    *placedStore
 	Ledger   *onefold.Ledger
 	registry *contract.Registry
-	loading  sync.Mutex // guards revision, and keeps the newest set the last one loaded
-	revision int64
-	api      *api.Server
-	carrier  *httptarget.Carrier
-	runner   *runner.Runner
+	// documents keeps the registry in step with the store.
+	documents *onefold.Follower
+	api       *api.Server
+	carrier   *httptarget.Carrier
+	runner    *runner.Runner
 	// resolver resolves the connections' secrets, nil where nothing is sent from
 	// here; missing is what the last look for them found.
 	resolver *secret.Resolver
@@ -116,7 +116,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	n.registry = contract.NewRegistry(contract.Options{
 		Secret: o.Secret.bytes, SecretID: o.Secret.ID, Straggler: o.Deployment.Straggler, ClockError: o.Deployment.ClockError,
 	})
-	if err := n.reload(ctx); err != nil {
+	n.documents = onefold.Follow(n.store, n.load)
+	if err := n.documents.Load(ctx); err != nil {
 		return nil, err
 	}
 	if o.Worker != "" {
@@ -124,7 +125,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	}
 	n.lookForSecrets(ctx)
 	n.Ledger, err = onefold.New(n.store, onefold.Config{
-		Contracts: n.registry, IDs: o.Access.IDs, Now: o.Access.Now, Deployment: installation.Deployment,
+		Contracts: n.registry, Documents: n.documents, IDs: o.Access.IDs, Now: o.Access.Now, Deployment: installation.Deployment,
 	})
 	if err != nil {
 		return nil, err
@@ -240,7 +241,8 @@ func shutDown(server *http.Server) error {
 	return nil
 }
 
-// keepReloading takes up documents that were published beside this process.
+// keepReloading takes up documents that were published beside this process, before
+// anybody asks for them.
 func (n *Node) keepReloading(ctx context.Context) {
 	ticker := time.NewTicker(reloadEvery)
 	defer ticker.Stop()
@@ -252,39 +254,19 @@ func (n *Node) keepReloading(ctx context.Context) {
 		}
 		// A read that is cut off gives its connection back late, and the database
 		// could not be closed in good order.
-		err := n.reload(context.WithoutCancel(ctx))
+		err := n.documents.Load(context.WithoutCancel(ctx))
 		if err != nil && ctx.Err() == nil {
 			n.options.Log.Error("documents cannot be taken up; the earlier ones stay", "error", err.Error())
 		}
 	}
 }
 
-// loaded is the revision of the documents that are loaded.
-func (n *Node) loaded() int64 {
-	n.loading.Lock()
-	defer n.loading.Unlock()
-	return n.revision
-}
-
-// reload loads the published documents, if they are not those that are loaded.
-// The revision is read first: what is published in between is taken up the next
-// time.
-func (n *Node) reload(ctx context.Context) error {
-	n.loading.Lock()
-	defer n.loading.Unlock()
-	revision, err := n.store.DocumentsRevision(ctx)
-	if err != nil || revision == n.revision {
-		return err
-	}
-	docs, err := n.store.AllDocuments(ctx)
-	if err != nil {
-		return err
-	}
+// load takes up the published documents.
+func (n *Node) load(docs []onefold.Document) error {
 	if err := n.registry.Load(docs); err != nil {
 		return err
 	}
-	n.revision = revision
-	n.options.Log.Info("documents are loaded", "documents", len(docs), "revision", revision)
+	n.options.Log.Info("documents are loaded", "documents", len(docs))
 	return nil
 }
 

@@ -49,7 +49,7 @@ func (p *publisher) Publish(ctx context.Context, workspace, by string, files []a
 	if dryRun {
 		return out, nil
 	}
-	return out, p.node.reload(ctx)
+	return out, p.node.documents.Load(ctx)
 }
 
 // missing warns of secrets that the connections in documents name and that this

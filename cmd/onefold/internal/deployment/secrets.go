@@ -133,14 +133,14 @@ func (n *Node) keepLooking(ctx context.Context) {
 	}
 	ticker := time.NewTicker(reloadEvery)
 	defer ticker.Stop()
-	looked, revision := time.Duration(0), n.loaded()
+	looked, revision := time.Duration(0), n.documents.Revision()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		now := n.loaded()
+		now := n.documents.Revision()
 		if looked += reloadEvery; looked >= secretsEvery || now != revision {
 			n.lookForSecrets(ctx)
 			looked, revision = 0, now
