@@ -121,7 +121,8 @@ func knownSets(state onefold.State) []whatIsKnown {
 	sets := []whatIsKnown{
 		{due: -time.Minute, next: onefold.NextLookup},
 		{due: 35 * time.Second, next: onefold.NextLookup, references: []string{"R-1"}, suggested: true},
-		{due: time.Millisecond, next: onefold.NextReplay, deadline: true},
+		{due: time.Millisecond, next: onefold.NextReplay},
+		{due: -time.Minute, next: onefold.NextReplay, deadline: true},
 		{due: time.Minute, next: onefold.NextReplay, contradicted: true, review: onefold.ReviewContradicted, references: []string{"R-1", "R-2"}, suggested: true},
 		{review: onefold.ReviewUnsendable, next: onefold.NextOperator},
 		{review: onefold.ReviewReconcileExhausted, next: onefold.NextOperator},
@@ -281,6 +282,7 @@ func contradictions() [][]string {
 		{" is done, ", "if it was carried out", "was not done", "Whether an effect exists"},
 		{"does not say under which reference", "Evidence names the reference"},
 		{"nothing is sent again", "until a person decides", "It is sent", "request is sent again", "Sending the same request again, which"},
+		{"Not sending again", "The same request is sent again", "Sending the same request again"},
 		{"It is held", "It is sent now", "It is sent at", "The same request is sent again"},
 		{"no try was made", "It was sent", "It was tried", "We sent"},
 		{"nothing was sent:", "It was sent", "It was tried", "We sent"},

@@ -50,10 +50,14 @@ func (e *explanation) settlingDoubt() []string {
 // replayDenied is why nothing is sent again. For how long the connection was paused,
 // which does not count against the time for tries, is not known here: what is planned
 // is believed, and of the time no more is said than that.
-func (e *explanation) replayDenied() string {
+func (e *explanation) replayDenied() string { return e.replayDeniedAt(e.now) }
+
+func (e *explanation) replayDeniedAt(at time.Time) string {
 	op, p := e.op, e.policy
-	denied := ReplayDenied(op, p, ConnectionStanding{Disabled: e.terms.Mode == ModeDisabled}, op.Scope, e.now)
+	denied := ReplayDenied(op, p, ConnectionStanding{Disabled: e.terms.Mode == ModeDisabled}, op.Scope, at)
 	switch {
+	case denied == replayAttemptOpen:
+		return "" // that goes by itself: see window
 	case denied != replaySpent:
 		return denied
 	case op.Retry.Spent >= p.RetryAttempts:
@@ -98,12 +102,18 @@ func (e *explanation) acceptedWords(a *Acceptance) string {
 	return work
 }
 
+// window says for how long the target recognises a repeat, and that it waits for a
+// try that went silent where the target does not keep two apart.
 func (e *explanation) window() string {
 	p := e.policy
-	if p.Window == Forever || e.op.FirstDispatched == nil {
-		return ""
+	until, closed := "", ""
+	if p.Window != Forever && e.op.FirstDispatched != nil {
+		until = " until " + clock(e.op.FirstDispatched.Add(p.Window-p.WindowMargin))
 	}
-	return " until " + clock(e.op.FirstDispatched.Add(p.Window-p.WindowMargin))
+	if e.op.OpenAttempt() && !p.ConcurrentSafe {
+		closed = "; not before the try that went silent counts as closed"
+	}
+	return until + closed
 }
 
 func (e *explanation) absence() string {
@@ -261,7 +271,11 @@ func (e *explanation) dueWords() string {
 	if op.Due == nil || op.State == Attempting || e.waits() && (e.closed() != "" || len(op.Holds) > 0 || op.IsBarred()) {
 		return "" // nothing is planned, or nothing can be sent until something else has changed
 	}
-	does, doing := nextWords(op.Next)
+	next := op.Next
+	if next == NextReplay && e.replayDeniedAt(later(*op.Due, e.now)) != "" {
+		next = NextNone // it has become impossible since it was planned
+	}
+	does, doing := nextWords(next)
 	switch late := e.now.Sub(*op.Due); {
 	case op.Next == NextPayload || op.Next == NextPredecessor:
 		return does + "."
@@ -271,6 +285,13 @@ func (e *explanation) dueWords() string {
 		return does + " at " + clock(*op.Due) + "."
 	}
 	return does + " now."
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // nextWords name a next step as what is done, and as the doing of it.
