@@ -36,7 +36,8 @@
 // is asked once more.
 //
 // What it does not promise: HTTP/2 without TLS; several streams on a connection;
-// a proxy that is itself reached over TLS; that a secret is found in an answer that spells it in a way of its own; that
+// a proxy that is itself reached over TLS; that a secret is found in an answer that spells
+// it in a way of its own (in capitals, backwards, in parts); that
 // Exchange.Body and the headers for judging, which are the target's words, are
 // fit to be logged; and that a process which is frozen between the check and
 // the kernel's write sends in time (M30).

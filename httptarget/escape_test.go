@@ -37,7 +37,7 @@ func TestSecretsAreFoundHoweverTheyAreEscaped(t *testing.T) {
 		"query": url.QueryEscape(token), "html": each(`&#%d;`, odd), "html hex": each(`&#x%x;`, all),
 	} {
 		for where, got := range map[string]string{
-			"text": r.text([]byte("id-" + spelling + "-z")), "known": r.known("id-" + spelling + "-z"), "excerpt": r.excerpt([]byte("id-" + spelling + "-z")),
+			"text": r.text([]byte("id-" + spelling + "-z")), "known": r.known("id-" + spelling + "-z"), "excerpt": r.excerpt([]byte("id-"+spelling+"-z"), false),
 		} {
 			if got != "id-"+blot+"-z" {
 				t.Errorf("%s in %s: %s", name, where, got)

@@ -177,7 +177,7 @@ func (s *seen) exchange(d *onefold.Dispatch, r *redactor) onefold.Exchange {
 		}
 	}
 	if !s.raw {
-		x.Evidence.Excerpt = r.excerpt(s.body)
+		x.Evidence.Excerpt = r.excerpt(s.body, !s.complete)
 	}
 	return x
 }

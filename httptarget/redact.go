@@ -24,7 +24,7 @@ const (
 	// blot stands where something was taken out.
 	blot = "[redacted]"
 	// excerptWindow is how much of a body is looked at for its excerpt, in bytes:
-	// what is blotted makes room for what follows.
+	// what is blotted makes room for what follows. It bounds the time, too.
 	excerptWindow = 4 * onefold.MaxExcerpt
 	// maxHeaderValue bounds one header's value in evidence, in bytes.
 	maxHeaderValue = 256
@@ -88,38 +88,69 @@ var card = regexp.MustCompile(`\b\d(?:[ -]?\d){12,18}\b`)
 // redactor takes out of texts what must not be kept: the secrets of this
 // exchange, however they are spelled, and what looks like anybody's.
 type redactor struct {
-	secrets [][]byte // longest first
-	inner   []string // those that may be looked for in headers
-	// escaped finds the secrets where some of their characters are written as
-	// escapes, which no list of spellings covers; it is made when a text has any.
-	plain   []string
-	escaped []*regexp.Regexp
+	secrets [][]byte // in every spelling that has a name
+	hidden  [][]byte // as they are, where digits may spell them
+	inner   []string // those that may be looked for in headers, longest first
 }
 
 // newRedactor makes the redactor for an exchange's credential.
 func newRedactor(cred *credential) *redactor {
 	r := &redactor{}
-	add := func(s string) {
-		if s != "" {
-			r.secrets = append(r.secrets, []byte(s))
-		}
-		if len(s) >= minHeaderSecret {
-			r.inner = append(r.inner, s)
-		}
-	}
 	for _, v := range slices.Concat(cred.values, cred.derived) {
 		secret := string(v.Reveal())
-		if len(secret) >= minHeaderSecret {
-			r.plain = append(r.plain, secret)
+		if secret == "" {
+			continue
 		}
-		for _, form := range spellings(secret) {
-			add(form)
+		for _, form := range append(spellings(secret), variants(secret)...) {
+			if form == "" {
+				continue
+			}
+			r.secrets = append(r.secrets, []byte(form))
+			if len(form) >= minHeaderSecret {
+				r.inner = append(r.inner, form)
+			}
+		}
+		for _, form := range append(variants(secret), secret) {
+			if len(form) >= leastHidden {
+				r.hidden = append(r.hidden, []byte(form))
+			}
 		}
 	}
-	longer := func(a, b int) int { return cmp.Compare(b, a) }
-	slices.SortFunc(r.secrets, func(a, b []byte) int { return longer(len(a), len(b)) })
-	slices.SortFunc(r.inner, func(a, b string) int { return longer(len(a), len(b)) })
+	slices.SortFunc(r.inner, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	return r
+}
+
+// hunt is a hunt for the secrets of at least so many bytes.
+func (r *redactor) hunt(least int, torn bool) *hunt {
+	short := func(s []byte) bool { return len(s) < least }
+	h := &hunt{open: r.secrets, hidden: r.hidden, torn: torn}
+	if slices.ContainsFunc(h.open, short) {
+		h.open = slices.DeleteFunc(slices.Clone(h.open), short)
+		h.hidden = slices.DeleteFunc(slices.Clone(h.hidden), short)
+	}
+	for i, s := range h.hidden {
+		if i == 0 || len(s) < h.least {
+			h.least = len(s)
+		}
+	}
+	return h
+}
+
+// variants are what a secret becomes before anything is escaped: blanks that a form
+// writes as +, and characters beyond ASCII whose bytes were taken for one each.
+func variants(s string) []string {
+	var out []string
+	if strings.Contains(s, " ") {
+		out = append(out, strings.ReplaceAll(s, " ", "+"))
+	}
+	if strings.ContainsFunc(s, func(c rune) bool { return c >= utf8.RuneSelf }) {
+		var wide strings.Builder
+		for _, c := range []byte(s) {
+			wide.WriteRune(rune(c))
+		}
+		out = append(out, wide.String())
+	}
+	return out
 }
 
 // spellings are the ways in which an answer may repeat a secret.
@@ -142,52 +173,18 @@ func spellings(s string) []string {
 	}
 }
 
-// unescaped blots out secrets any of whose characters are written as an escape
-// of JSON, of a URL or of HTML.
-func (r *redactor) unescaped(b []byte) []byte {
-	if len(r.plain) == 0 || !bytes.ContainsAny(b, `\%&`) {
-		return b
-	}
-	if r.escaped == nil {
-		for _, s := range r.plain {
-			r.escaped = append(r.escaped, anyEscape(s))
-		}
-	}
-	for _, p := range r.escaped {
-		b = p.ReplaceAll(b, []byte(blot))
-	}
-	return b
-}
-
-// anyEscape matches a text whichever of its bytes are escaped.
-func anyEscape(s string) *regexp.Regexp {
-	var p strings.Builder
-	for _, c := range []byte(s) {
-		literal := regexp.QuoteMeta(string(rune(c)))
-		if c >= utf8.RuneSelf {
-			literal = fmt.Sprintf(`\x{%x}`, c)
-		}
-		fmt.Fprintf(&p, `(?:%s|\\%s|(?i:\\u00%02x|%%%02x|&#x0*%x;)|&#0*%d;)`, literal, literal, c, c, c, c)
-	}
-	return regexp.MustCompile(p.String())
-}
-
 // known blots the exchange's own secrets out of a short text of the target's
 // that is kept for its meaning, such as a reference: what merely looks like a
 // credential stays.
 func (r *redactor) known(text string) string {
-	for _, s := range r.inner {
-		text = strings.ReplaceAll(text, s, blot)
-	}
-	return string(r.unescaped([]byte(text)))
+	return string(r.hunt(minHeaderSecret, false).run([]byte(text)))
 }
 
 // text blots secrets and suspects out of a text.
-func (r *redactor) text(b []byte) string {
-	for _, s := range r.secrets {
-		b = bytes.ReplaceAll(b, s, []byte(blot))
-	}
-	b = r.unescaped(b)
+func (r *redactor) text(b []byte) string { return suspicious(r.hunt(0, false).run(b)) }
+
+// suspicious blots out of a text what looks like a credential.
+func suspicious(b []byte) string {
 	text := strings.ToValidUTF8(string(b), "\uFFFD")
 	lower := strings.ToLower(text)
 	for _, s := range suspects {
@@ -251,19 +248,20 @@ func isCard(text string) bool {
 }
 
 // excerpt makes what is kept of a body: its beginning, blotted, as text of
-// valid UTF-8 without control characters, at most onefold.MaxExcerpt bytes.
-func (r *redactor) excerpt(body []byte) string {
-	for _, s := range r.secrets {
-		body = bytes.ReplaceAll(body, s, []byte(blot))
-	}
-	body = r.unescaped(body)
+// valid UTF-8 without control characters, at most onefold.MaxExcerpt bytes. A body
+// that is torn breaks off anywhere, as one does that is longer than what is looked at.
+func (r *redactor) excerpt(body []byte, torn bool) string {
 	if len(body) > excerptWindow {
+		body, torn = body[:excerptWindow], true
+	}
+	body = r.hunt(0, torn).run(body)
+	if torn {
 		// A credential that the cut went through may no longer look like one.
-		body = bytes.TrimRightFunc(body[:excerptWindow], func(c rune) bool {
+		body = bytes.TrimRightFunc(body, func(c rune) bool {
 			return c == utf8.RuneError || strings.ContainsRune("._~+/=-", c) || unicode.IsLetter(c) || unicode.IsDigit(c)
 		})
 	}
-	return escape(r.text(body), onefold.MaxExcerpt)
+	return escape(suspicious(body), onefold.MaxExcerpt)
 }
 
 // line makes one short line of a text.

@@ -32,7 +32,7 @@ func TestWhatLooksLikeACredentialIsBlotted(t *testing.T) {
 		"-----BEGIN EC PRIVATE KEY-----\nabc\n-----END EC PRIVATE KEY-----\nx": `[redacted]\nx`,
 		"a\x00b\x7fc\u0085d\u200be\u2028":                                      `a\u0000b\u007fc\u0085d\u200be\u2028`,
 	} {
-		if got := r.excerpt([]byte(text)); got != want {
+		if got := r.excerpt([]byte(text), false); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}
@@ -50,13 +50,13 @@ func TestNothingOfASecretIsLeftAtTheCut(t *testing.T) {
 			start := edge - shift
 			for _, hidden := range []string{value, jwt} {
 				body := strings.Repeat(" ", start) + hidden + strings.Repeat(" ", excerptWindow)
-				got := r.excerpt([]byte(body))
+				got := r.excerpt([]byte(body), false)
 				if strings.Contains(got, hidden[:6]) || len(got) > onefold.MaxExcerpt || !utf8.ValidString(got) {
 					t.Fatalf("%d before %d: ends in %q", shift, edge, strings.TrimSpace(got))
 				}
 				// The same where what came before made room.
 				body = strings.Repeat(value+" ", start/(len(value)+1)) + hidden + strings.Repeat(" ", excerptWindow)
-				if got := r.excerpt([]byte(body)); strings.Contains(got, hidden[:6]) {
+				if got := r.excerpt([]byte(body), false); strings.Contains(got, hidden[:6]) {
 					t.Fatalf("%d before %d, with room: ends in %q", shift, edge, got[len(got)-60:])
 				}
 			}
@@ -71,7 +71,7 @@ func FuzzExcerpt(f *testing.F) {
 	f.Add([]byte("password=\"" + strings.Repeat("\\", 5000)))
 	r := newRedactor(&credential{values: []secret.Value{secret.New([]byte("hidden"))}})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got := r.excerpt(body)
+		got := r.excerpt(body, true)
 		if len(got) > onefold.MaxExcerpt || !utf8.ValidString(got) || strings.ContainsAny(got, "\x00\n\r\x1b") || strings.Contains(got, "hidden") {
 			t.Errorf("%q became %q", body, got)
 		}
