@@ -91,6 +91,8 @@ func TestRecordsAreSortedByTheirState(t *testing.T) {
 	t.Parallel()
 	p, m := bankOperation(t)
 	m.op.Accepted = &onefold.Acceptance{Reference: "PAY-7"}
+	// A look-up shows it to a person; a poll, of work that is known, says nothing.
+	const unknownState onefold.LookupResult = "unknown state"
 	for _, c := range []struct {
 		name, record string
 		result       onefold.LookupResult
@@ -104,17 +106,21 @@ func TestRecordsAreSortedByTheirState(t *testing.T) {
 		{"pending and differs", transferRecord(ours, "received", "13"), found, false, 1, nothing},
 		{"failed", transferRecord(ours, "failed", "12.50"), found, true, 0, noEffect},
 		{"failed and differs", transferRecord(ours, "returned", "13"), inconclusive, false, 1, nothing},
-		{"unlisted", transferRecord(ours, "Settled", "12.50"), inconclusive, false, 0, nothing},
-		{"without a state", `{"id":"PAY-7","external_ref":"` + ours + `","amount":"12.50"}`, inconclusive, false, 0, nothing},
-		{"a state of another type", `{"id":"PAY-7","external_ref":"` + ours + `","amount":"12.50","status":null}`, inconclusive, false, 0, nothing},
+		{"unlisted", transferRecord(ours, "Settled", "12.50"), unknownState, false, 0, nothing},
+		{"without a state", `{"id":"PAY-7","external_ref":"` + ours + `","amount":"12.50"}`, unknownState, false, 0, nothing},
+		{"a state of another type", `{"id":"PAY-7","external_ref":"` + ours + `","amount":"12.50","status":null}`, unknownState, false, 0, nothing},
 	} {
 		for kind, l := range map[onefold.EvidenceKind]*lookup{onefold.EvidenceLookup: &p.lookups[0], onefold.EvidencePoll: p.poll} {
 			body := items(c.record)
 			if kind == onefold.EvidencePoll {
 				body = c.record
 			}
+			want := c.result
+			if want == unknownState {
+				want = map[onefold.EvidenceKind]onefold.LookupResult{onefold.EvidenceLookup: onefold.LookupCandidates, onefold.EvidencePoll: inconclusive}[kind]
+			}
 			out, ev := p.judgeLookup(l, m, whole(200, body))
-			if out.Result != c.result || out.FinallyFailed != c.failed || len(out.Differs) != c.differs || ev.Asserts != c.asserts || ev.Kind != kind {
+			if out.Result != want || out.FinallyFailed != c.failed || len(out.Differs) != c.differs || ev.Asserts != c.asserts || ev.Kind != kind {
 				t.Errorf("%s by %s: %+v, asserts %s", c.name, kind, out, ev.Asserts)
 			}
 			if out.OwnIdentity != (kind == onefold.EvidenceLookup) {
@@ -126,6 +132,31 @@ func TestRecordsAreSortedByTheirState(t *testing.T) {
 	out, _ := p.judgeLookup(&p.lookups[0], m, whole(200, items(transferRecord(ours, "failed", "12.50"), strings.Replace(transferRecord(ours, "settled", "12.50"), "PAY-7", "PAY-8", 1))))
 	if out.Result != several || len(out.Candidates) != 2 || out.Candidates[1].Reference != "PAY-8" {
 		t.Errorf("two records: %+v", out)
+	}
+}
+
+// A poll that is answered with another operation's record says nothing of ours,
+// whatever state that record is in; one that does not show whose it is counts.
+//
+// Proves: M15, M18
+func TestAPollOfAnothersRecordSaysNothing(t *testing.T) {
+	t.Parallel()
+	p, m := bankOperation(t)
+	m.op.Accepted = &onefold.Acceptance{Reference: "PAY-7"}
+	for _, status := range []string{"settled", "failed", "pending"} {
+		for body, says := range map[string]bool{
+			transferRecord("another", status, "12.50"):                          false,
+			transferRecord(strings.ToUpper(ours), status, "12.50"):              false,
+			transferRecord(ours, status, "12.50"):                               true,
+			`{"id":"PAY-7","amount":"12.50","status":"` + status + `"}`:         true,
+			`{"id":"PAY-7","external_ref":null,"status":"` + status + `"}`:      true,
+			`{"id":"PAY-7","external_ref":["` + ours + `"],"status":"settled"}`: false,
+		} {
+			out, ev := p.judgeLookup(p.poll, m, whole(200, body))
+			if (out.Result == inconclusive) == says || !says && ev.Asserts != onefold.AssertsNothing {
+				t.Errorf("%s: %+v, asserts %s", body, out, ev.Asserts)
+			}
+		}
 	}
 }
 

@@ -128,8 +128,18 @@ func (p *program) read(l *lookup, m *materials, a *answer, out *onefold.LookupOu
 	case l.By == LookupByEvidence:
 		p.candidates(l, m, a, seen, out)
 		return
+	case l.By == lookupByPoll && len(seen.matching) == 1 && p.anothers(m, seen.matching[0]):
+		out.OwnIdentity = false
+		out.Detail = "the answer shows a record that carries another value than this operation's: it is not the accepted work"
+		return
 	case len(seen.matching) == 1 && !seen.fuzzy:
 		p.found(l, m, a, seen.matching[0], out, ev)
+		return
+	case len(seen.similar) > 0 && l.By != lookupByPoll:
+		// What may be ours is shown to a person: once it was seen, an empty page
+		// afterwards is no proof that there never was anything.
+		out.Result, out.Detail = onefold.LookupCandidates, seen.why
+		out.Candidates = p.shown(l, a, append(seen.matching, seen.similar...))
 		return
 	case len(seen.matching) > 1:
 		out.Result = onefold.LookupSeveral
@@ -228,8 +238,9 @@ func dayOr(at time.Time, day bool) time.Time {
 type search struct {
 	matching []*identity.Value // different records that match
 	records  int
-	// fuzzy: a record may be the one in another spelling.
-	fuzzy bool
+	// fuzzy: a record may be the one in another spelling; similar are those.
+	fuzzy   bool
+	similar []*identity.Value
 	// why it is that no match proves nothing, "" if nothing stands against it.
 	why string
 }
@@ -253,9 +264,15 @@ func (l *lookup) search(m *materials, a *answer) search {
 	}
 	for _, record := range candidates {
 		truth := l.matches(record, wanted)
-		if truth == no && l.suspect(m, record, wanted) {
-			s.fuzzy, s.why = true, "a record came that may be the one, though it does not show it as it was sent"
-			continue
+		if truth == no {
+			switch l.suspect(m, record, wanted) {
+			case unclear:
+				s.fuzzy, s.why = true, "a record came for our value that does not show whose it is"
+			case yes:
+				s.doubtful(record, "a record came that may be the one, though it does not show it as it was sent")
+				continue
+			case no:
+			}
 		}
 		if truth == unclear && l.By == LookupByEvidence {
 			truth = yes // a person sees the spelling
@@ -264,7 +281,7 @@ func (l *lookup) search(m *materials, a *answer) search {
 		case yes:
 			s.add(l, a, record)
 		case unclear:
-			s.fuzzy, s.why = true, "a record may be the one in another spelling"
+			s.doubtful(record, "a record may be the one in another spelling")
 		case no:
 			if record.Kind() != identity.Object && s.why == "" {
 				s.why = "a candidate is " + article(record.Kind()) + ", no record"
@@ -277,6 +294,11 @@ func (l *lookup) search(m *materials, a *answer) search {
 		s.why = "the body is not the record that was asked for"
 	}
 	return s
+}
+
+// doubtful keeps a record that may be the one.
+func (s *search) doubtful(record *identity.Value, why string) {
+	s.fuzzy, s.why, s.similar = true, why, append(s.similar, record)
 }
 
 // add keeps a matching record unless it is one of those that were seen: equal

@@ -46,13 +46,14 @@ func stale(a *answer) string {
 	return ""
 }
 
-// suspect tells whether a record that does not match may be the one after all: it
-// shows our own value in another spelling, cut short, or in a list; or it came as an
-// answer to a question for exactly ours, and does not show whose it is. A record that
-// was not asked for by our value may well be anybody's.
-func (l *lookup) suspect(m *materials, record *identity.Value, wanted []*identity.Value) bool {
+// suspect tells whether a record that does not match may be the one after all: yes
+// where it shows our own value, or one that is ours in another spelling, cut short or
+// in a list; unclear where it came as an answer to a question for exactly ours, and
+// does not show whose it is. A record that was not asked for by our value may well be
+// anybody's.
+func (l *lookup) suspect(m *materials, record *identity.Value, wanted []*identity.Value) truth {
 	if l.own == "" || record.Kind() != identity.Object {
-		return false
+		return no
 	}
 	for i := range l.match {
 		if !l.match[i].value.isOperationValue(l.own) {
@@ -60,22 +61,55 @@ func (l *lookup) suspect(m *materials, record *identity.Value, wanted []*identit
 		}
 		ours, _ := scalarText(wanted[i])
 		shown, ok := walk(record, l.match[i].tokens)
-		if !ok {
-			return l.asksFor(m, ours)
+		if ok && l.showsOurs(ours, shown) {
+			return yes
 		}
-		switch shown.Kind() {
-		case identity.String, identity.Number:
-			theirs, _ := scalarText(shown)
-			return similar(ours, theirs)
-		case identity.Array:
-			for _, item := range shown.Items() {
-				if text, ok := scalarText(item); ok && (text == ours || similar(ours, text)) {
-					return true
-				}
+		scalar := ok && (shown.Kind() == identity.String || shown.Kind() == identity.Number)
+		if !scalar && l.Records != nil && l.asksFor(m, ours) {
+			return unclear
+		}
+		return no
+	}
+	return no
+}
+
+func (l *lookup) showsOurs(ours string, shown *identity.Value) bool {
+	if shown.Kind() != identity.Array {
+		theirs, ok := scalarText(shown)
+		return ok && similar(ours, theirs)
+	}
+	for _, item := range shown.Items() {
+		if theirs, ok := scalarText(item); ok && similar(ours, theirs) {
+			return true
+		}
+	}
+	return false
+}
+
+// anothers tells whether the record of a poll shows, where the contract's look-ups
+// recognise the operation, a value that is not the operation's: then it is an answer
+// to somebody else's question. A record that shows no such member is taken at its
+// word, since the name that the target gave may be a job's.
+func (p *program) anothers(m *materials, record *identity.Value) bool {
+	for i := range p.lookups {
+		l := &p.lookups[i]
+		if l.own == "" {
+			continue
+		}
+		for j := range l.match {
+			c := &l.match[j]
+			if !c.value.isOperationValue(l.own) {
+				continue
 			}
-		default:
+			ours, present, err := c.value.value(m)
+			if err != nil || !present {
+				continue
+			}
+			shown, ok := walk(record, c.tokens)
+			if ok && shown.Kind() != identity.Null && agree(ours, shown) != yes {
+				return true
+			}
 		}
-		return l.asksFor(m, ours)
 	}
 	return false
 }

@@ -94,6 +94,11 @@ func (p *program) noEffectYet(
 		out.Detail = fmt.Sprintf("the target states that it finally failed (state %s)", is.text)
 		ev.Asserts = onefold.AssertsNoEffect
 	default:
+		// It carries what is ours, and nobody knows what its state means: a person sees
+		// it, and that it is not shown later proves nothing.
+		if l.By != lookupByPoll {
+			out.Result = onefold.LookupCandidates
+		}
 		out.Detail = fmt.Sprintf("the contract lists no such state of a record: %s", is.text)
 	}
 }
