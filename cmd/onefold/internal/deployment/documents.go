@@ -208,7 +208,8 @@ type Publication struct {
 }
 
 // Publish judges documents against what is published and stores them in one
-// transaction: all or none. Errors: those of Judge, workspace_unknown, and the
+// transaction: all or none. It returns what was done, not what was planned: of
+// those who publish a connection at once each is told a revision of its own. Errors: those of Judge, workspace_unknown, and the
 // store's.
 func Publish(ctx context.Context, store onefold.Store, p Publication) ([]AppliedDocument, Verdict, error) {
 	stored, err := store.AllDocuments(ctx)
@@ -241,14 +242,68 @@ func Publish(ctx context.Context, store onefold.Store, p Publication) ([]Applied
 	if p.DryRun {
 		return applied, verdict, nil
 	}
-	_, err = store.Publish(ctx, ToStore(p.Documents, p.By))
+	done, err := store.Publish(ctx, ToStore(p.Documents, p.By))
 	if errors.Is(err, onefold.ErrCommitUnknown) {
 		err = &onefold.Error{
 			Code: onefold.CodeStoreUnavailable, Cause: err, Message: "it is not known whether the documents were stored",
 			Hint: "apply them again: what is there already is left as it is",
 		}
 	}
+	if err != nil {
+		return applied, verdict, err
+	}
+	applied, err = became(ctx, store, p.Documents, applied, done)
 	return applied, verdict, err
+}
+
+// became says what publishing did, which others who published meanwhile may have
+// made another thing than was planned.
+func became(ctx context.Context, store onefold.Store, docs []contract.Document, planned []AppliedDocument, stored []onefold.Document) ([]AppliedDocument, error) {
+	out := slices.Clone(planned)
+	revisions := map[string]int(nil)
+	for i := range out {
+		a := &out[i]
+		same := func(d onefold.Document) bool {
+			return d.Kind == string(a.Kind) && d.Workspace == a.Workspace && d.Name == a.Name && (a.Kind == contract.KindConnection || d.Version == a.Version)
+		}
+		if j := slices.IndexFunc(stored, same); j >= 0 {
+			a.Change, a.Version = Published, stored[j].Version
+			continue
+		}
+		if a.Change == Unchanged {
+			continue
+		}
+		a.Change = Unchanged // somebody published the same in between
+		if a.Kind != contract.KindConnection {
+			continue
+		}
+		if revisions == nil {
+			var err error
+			if revisions, err = revisionsOf(ctx, store, docs); err != nil {
+				return nil, err
+			}
+		}
+		a.Version = revisions[a.Workspace+"/"+a.Name]
+	}
+	return out, nil
+}
+
+// revisionsOf are the newest revisions in which connections stand as they are here.
+func revisionsOf(ctx context.Context, store onefold.Store, docs []contract.Document) (map[string]int, error) {
+	stored, err := store.AllDocuments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]int{}
+	for i := range docs {
+		d := &docs[i]
+		for _, have := range stored {
+			if have.Kind == string(d.Kind) && have.Workspace == d.Workspace && have.Name == d.Name && bytes.Equal(have.Canonical, d.Canonical) {
+				out[d.Workspace+"/"+d.Name] = have.Version
+			}
+		}
+	}
+	return out, nil
 }
 
 // plan says what publishing a document will do.
