@@ -29,16 +29,19 @@ func (e *explanation) settlingDoubt() []string {
 		out = append(out, "The target's word that it is done, or has failed.")
 	}
 	if slices.Contains(p.InDoubt, StepReplay) {
-		denied := e.replayDenied()
+		denied, when := e.replayDenied(), ""
+		if denied == replayAtWork {
+			denied, when = "", "; not before "+clock(replayFrom(op, p))+", for until then the target may still be at work on what it got"
+		}
 		switch {
 		case denied != "":
 			out = append(out, "Not sending again: "+denied+".")
 		case len(op.Holds) > 0:
-			out = append(out, "Sending the same request again, which the target recognises"+e.window()+"; not while it is held.")
+			out = append(out, "Sending the same request again, which the target recognises"+e.window()+when+"; not while it is held.")
 		case e.closed() != "":
-			out = append(out, "Sending the same request again, which the target recognises"+e.window()+"; not while the connection "+e.closed()+".")
+			out = append(out, "Sending the same request again, which the target recognises"+e.window()+when+"; not while the connection "+e.closed()+".")
 		default:
-			out = append(out, "Sending the same request again, which the target recognises"+e.window()+".")
+			out = append(out, "Sending the same request again, which the target recognises"+e.window()+when+".")
 		}
 	}
 	if slices.Contains(p.InDoubt, StepLookup) {
@@ -86,7 +89,7 @@ func (e *explanation) lookupWords() string {
 func (e *explanation) acceptedWords(a *Acceptance) string {
 	work := "The target accepted it at " + clock(a.At)
 	if a.Reference != "" {
-		work += " and calls it " + a.Reference
+		work += " and calls it " + Named(a.Reference)
 	}
 	switch {
 	case !a.Until.After(a.At):
@@ -153,10 +156,10 @@ func (e *explanation) next() []string {
 	out = append(out, e.closedWords()...)
 	open := op.OpenReviews()
 	for i := range open {
-		out = append(out, fmt.Sprintf("%s has to look at it (review %s, %s, open since %s).", open[i].Owner, open[i].ID, open[i].Reason, clock(open[i].OpenedAt)))
+		out = append(out, fmt.Sprintf("%s has to look at it (review %s, %s, open since %s).", Named(open[i].Owner), open[i].ID, open[i].Reason, clock(open[i].OpenedAt)))
 		out = append(out, candidateWords(open[i].Candidates)...)
 		if open[i].EscalatedAt != nil {
-			out = append(out, open[i].EscalateTo+" was told as well.")
+			out = append(out, Named(open[i].EscalateTo)+" was told as well.")
 		}
 	}
 	return append(out, e.settledWords(len(out) == 0)...)
@@ -170,7 +173,7 @@ func candidateWords(shown []Candidate) []string {
 	out := []string{fmt.Sprintf("The review shows %s at the target that may be its effect.", records(len(shown)))}
 	for i := range shown {
 		if id := shown[i].RecordedBy; id != "" {
-			out = append(out, "The operation "+id+" has recorded "+shown[i].Reference+" as its result.")
+			out = append(out, "The operation "+id+" has recorded "+Named(shown[i].Reference)+" as its result.")
 		}
 	}
 	return out
@@ -229,7 +232,7 @@ func (e *explanation) closedWords() []string {
 	}
 	if p := e.pause; p != nil {
 		out = append(
-			out, fmt.Sprintf("%s, which was paused at %s by %s; why stands at the connection.", nothing, clock(p.Since), p.By.Name),
+			out, fmt.Sprintf("%s, which was paused at %s by %s; why stands at the connection.", nothing, clock(p.Since), Named(p.By.Name)),
 			"Whoever has the role operate or admin can lift the pause (onefold connections resume "+name+").",
 		)
 	}

@@ -75,12 +75,12 @@ Next: It waits: nothing is sent over the connection acme-erp, which is disabled.
 		}), `We sent bills.create to acme-erp at 2026-03-01 14:03:07 UTC, and got no answer. We do not know whether it was carried out.
 What we know: It was sent once under one identity.
 What we do not know: Whether an effect exists at the target.
-What would settle it: Sending the same request again, which the target recognises until 2026-03-02 14:02:46 UTC; not while the connection is paused. A look-up that finds the record. Finding nothing proves that there is no effect if the look-up begins after 2026-03-01 14:04:02 UTC. A person who finds out at the target and records it.
+What would settle it: Sending the same request again, which the target recognises until 2026-03-02 14:02:46 UTC; not before 2026-03-01 14:03:57 UTC, for until then the target may still be at work on what it got; not while the connection is paused. A look-up that finds the record. Finding nothing proves that there is no effect if the look-up begins after 2026-03-01 14:04:02 UTC. A person who finds out at the target and records it.
 Next: It waits: nothing is sent over the connection acme-erp, which was paused at 2026-03-01 14:03:07 UTC by host-7; why stands at the connection. Whoever has the role operate or admin can lift the pause (onefold connections resume acme-erp).`, onefold.ModeAutonomous, pause},
 		"a look-up, on a paused connection": {explained(onefold.Uncertain, lostAnswer), `We sent bills.create to acme-erp at 2026-03-01 14:03:07 UTC, and got no answer. We do not know whether it was carried out.
 What we know: It was sent once under one identity.
 What we do not know: Whether an effect exists at the target.
-What would settle it: Sending the same request again, which the target recognises until 2026-03-02 14:02:46 UTC; not while the connection is paused. A look-up that finds the record. Finding nothing proves that there is no effect if the look-up begins after 2026-03-01 14:04:02 UTC. A person who finds out at the target and records it.
+What would settle it: Sending the same request again, which the target recognises until 2026-03-02 14:02:46 UTC; not before 2026-03-01 14:03:57 UTC, for until then the target may still be at work on what it got; not while the connection is paused. A look-up that finds the record. Finding nothing proves that there is no effect if the look-up begins after 2026-03-01 14:04:02 UTC. A person who finds out at the target and records it.
 Next: The target is asked at 2026-03-01 14:04:02 UTC. Nothing is sent over the connection acme-erp, which was paused at 2026-03-01 14:03:07 UTC by host-7; why stands at the connection. Whoever has the role operate or admin can lift the pause (onefold connections resume acme-erp). Asking the target goes on.`, onefold.ModeAutonomous, pause},
 		"held": {explained(onefold.Prepared, func(op *onefold.Operation) {
 			op.Holds = []onefold.Hold{{Reason: onefold.HoldApproval}}
@@ -92,7 +92,7 @@ Next: maria has to look at it (review rev_1, approval, open since 2026-03-01 14:
 		"lost answer": {explained(onefold.Uncertain, lostAnswer), `We sent bills.create to acme-erp at 2026-03-01 14:03:07 UTC, and got no answer. We do not know whether it was carried out.
 What we know: It was sent once under one identity.
 What we do not know: Whether an effect exists at the target.
-What would settle it: Sending the same request again, which the target recognises until 2026-03-02 14:02:46 UTC. A look-up that finds the record. Finding nothing proves that there is no effect if the look-up begins after 2026-03-01 14:04:02 UTC. A person who finds out at the target and records it.
+What would settle it: Sending the same request again, which the target recognises until 2026-03-02 14:02:46 UTC; not before 2026-03-01 14:03:57 UTC, for until then the target may still be at work on what it got. A look-up that finds the record. Finding nothing proves that there is no effect if the look-up begins after 2026-03-01 14:04:02 UTC. A person who finds out at the target and records it.
 Next: The target is asked at 2026-03-01 14:04:02 UTC.`, "", nil},
 		"withdrawn": {explained(onefold.Uncertain, func(op *onefold.Operation) {
 			lostAnswer(op)

@@ -199,6 +199,12 @@ func TestARefusalSaysWhy(t *testing.T) {
 		t.Errorf("refused: %v", err)
 	}
 	l.op.Attempts[0].Stored = false
+	// The end of the attempt is not the end of the target's work on it.
+	err = l.try(Event{Kind: EventRetryAsked})
+	if e, ok := err.(*Error); !ok || e.Code != CodeRetryUnsafe || e.Reason != replayAtWork { //nolint:errorlint // Apply's own error, unwrapped
+		t.Errorf("refused: %v", err)
+	}
+	l.now = l.now.Add(max(l.policy.Timeout, l.policy.Processing))
 	l.do(Event{Kind: EventRetryAsked})
 	if l.op.Next != NextReplay || !l.op.Due.Equal(l.now) || !slices.Equal(l.op.Barred, nil) {
 		t.Errorf("next %s at %v", l.op.Next, l.op.Due)

@@ -31,11 +31,16 @@ func NextStep(op *Operation, p *Policy, c ConnectionStanding, replayDenied strin
 			if denied == "" {
 				denied = ReplayDenied(op, p, c, op.Scope, now)
 			}
-			if denied == "" {
-				if at := replayAt(op, p, chance, now); ReplayDenied(op, p, c, op.Scope, at) == "" {
+			if denied == "" || denied == replayAtWork {
+				at := replayAt(op, p, chance, now)
+				later := ReplayDenied(op, p, c, op.Scope, at)
+				if later == "" {
 					return Step{Action: NextReplay, At: at}
 				}
 				denied = replayWindowOver
+				if later != replayWindowOver {
+					denied = later
+				}
 			}
 			if denied == replayAttemptOpen {
 				waiting = Step{Action: NextReplay, At: openUntil(op, now)}
@@ -65,6 +70,7 @@ const (
 	replayNotNamed    = "the contract does not name replay for this case"
 	replayBarred      = "the operation is barred"
 	replayAttemptOpen = "an earlier attempt is still open"
+	replayAtWork      = "the target may still be at work on an earlier attempt, and does not serialize"
 	replayNoWindow    = "the target does not recognise a repetition"
 	replayNotSent     = "nothing was dispatched yet"
 	replayWindowOver  = "the target's window for recognising a repetition is over"
@@ -98,18 +104,35 @@ func ReplayDenied(op *Operation, p *Policy, c ConnectionStanding, scope string, 
 		return replaySpent
 	case op.OpenAttempt() && !p.ConcurrentSafe:
 		return replayAttemptOpen
+	case at.Before(replayFrom(op, p)):
+		return replayAtWork
 	}
 	return ""
 }
 
+// replayFrom is the earliest time of a replay at a target that neither serializes
+// repeats nor reports them: the end of our attempt is not the end of its work, for
+// which it has the contract's processing, and never less than the write's time-out
+// (M11a, M12). The zero time where it is safe at once.
+func replayFrom(op *Operation, p *Policy) time.Time {
+	last := lastEnd(op)
+	if p.ConcurrentSafe || last.IsZero() {
+		return time.Time{}
+	}
+	return last.Add(max(p.Processing, p.Timeout))
+}
+
 // replayAt is when the next replay is due: after the back-off from the end of
-// the last attempt.
+// the last attempt, and not while the target may still be at work on it.
 func replayAt(op *Operation, p *Policy, chance uint64, now time.Time) time.Time {
 	at := now
 	if last := lastEnd(op); !last.IsZero() {
 		at = last
 	}
 	at = at.Add(p.RetryBackoff.Wait(op.Retry.Spent-1, chance))
+	if from := replayFrom(op, p); at.Before(from) {
+		at = from
+	}
 	if at.Before(now) {
 		at = now
 	}

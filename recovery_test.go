@@ -47,6 +47,13 @@ func TestAReplayIsSafeOnlyIfEveryClauseHolds(t *testing.T) {
 				o.Attempts = append(o.Attempts, o.Attempts[0])
 			}
 		}, want: replaySpent},
+		{name: "ended just now", change: func(o *Operation, _ *Policy) { o.Attempts[0].EndedAt = at(6 * time.Hour) }, at: dawn.Add(6*time.Hour + time.Second), want: replayAtWork},
+		{name: "ended just now, at a target that serializes", change: func(o *Operation, p *Policy) {
+			o.Attempts[0].EndedAt, p.ConcurrentSafe = at(6*time.Hour), true
+		}, at: dawn.Add(6*time.Hour + time.Second)},
+		{name: "ended just now, proven without effect", change: func(o *Operation, _ *Policy) {
+			o.Attempts[0].EndedAt, o.Attempts[0].ProvenBy = at(6*time.Hour), ProvenByOperator
+		}, at: dawn.Add(6*time.Hour + time.Second)},
 		{name: "an open attempt", change: func(o *Operation, _ *Policy) { o.Attempts[0].EndedAt, o.Attempts[0].Open = nil, true }, want: replayAttemptOpen},
 		{name: "an open attempt at a target that serializes", change: func(o *Operation, p *Policy) {
 			o.Attempts[0].EndedAt, o.Attempts[0].Open, p.ConcurrentSafe = nil, true, true
