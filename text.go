@@ -41,6 +41,11 @@ func ReadableReference(text string) bool {
 	})
 }
 
+// ReadableName tells whether a text can be the name of who acts, owns or says
+// something. It is held to what ReadableReference asks: a name with a line break
+// writes lines of its own into what is told of an operation.
+func ReadableName(text string) bool { return ReadableReference(text) }
+
 // turns tells the characters that embed, override or isolate a direction of
 // writing: what follows them reads otherwise than it stands.
 func turns(r rune) bool { return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }

@@ -37,6 +37,9 @@ func TestWhatCannotBeSeenIsNoReference(t *testing.T) {
 		if onefold.Blank(text) || onefold.ReadableReference(text) {
 			t.Errorf("%q: blank %v, reference %v", text, onefold.Blank(text), onefold.ReadableReference(text))
 		}
+		if onefold.ReadableName(text) {
+			t.Errorf("%q: it is no reference, and is a name", text)
+		}
 	}
 }
 

@@ -38,6 +38,8 @@ type member struct {
 	// visible: something of the text can be seen. Blanks alone are no name and no
 	// reason.
 	visible bool
+	// named: one line that reads as it stands, as the name of somebody has to.
+	named bool
 	// items describes the elements of a kindList: objects of these members.
 	items []member
 	// apart: the elements are cut out as they stand (split) and read one by one by
@@ -209,6 +211,8 @@ func (m *member) checkText(text string) string {
 		return "must not be empty"
 	case m.visible && text != "" && onefold.Blank(text):
 		return "must not be blank"
+	case m.named && text != "" && !onefold.ReadableName(text):
+		return "must be one visible line, without controls or marks of direction"
 	case m.max > 0 && len(text) > m.max:
 		return fmt.Sprintf("has at most %d bytes", m.max)
 	case strings.ContainsRune(text, 0):

@@ -151,7 +151,7 @@ func actRoutes() []route {
 		[]member{
 			{name: "asserts", required: true, enum: []string{string(onefold.AssertsEffect), string(onefold.AssertsNoEffect), string(onefold.AssertsNothing)}},
 			{name: "reference", min: 1, max: maxReference, visible: true, doc: "The target's reference of the effect; not blank."},
-			{name: "source", min: 1, max: maxName, visible: true, doc: "Who says so, not blank; the token's name, where it is left out."},
+			{name: "source", min: 1, max: maxName, visible: true, named: true, doc: "Who says so, on one visible line; the token's name, where it is left out."},
 			{name: "event_id", min: 1, max: maxKeyLength, visible: true, doc: "The source's own id of the event; not blank."},
 			{name: "occurred_at", kind: kindInstant},
 			{name: "body", kind: kindAny, doc: "What was said; its beginning and a digest are kept."},
@@ -175,7 +175,7 @@ func actRoutes() []route {
 			reason(true),
 		}, []onefold.Code{onefold.CodeIfMatchRequired, onefold.CodeHoldUnknown, onefold.CodeNotSupportedYet}, (*Server).release),
 		act("assign", "Hand a review on", "A review always has an owner (M16).", operators, needsCondition, []member{
-			{name: "owner", required: true, max: maxOwner, visible: true, doc: "Who owns it from now on; not blank."}, {name: "review", min: 1, max: maxName, doc: "Its id; may be left out where one is open."}, reason(false),
+			{name: "owner", required: true, max: maxOwner, visible: true, named: true, doc: "Who owns it from now on, on one visible line."}, {name: "review", min: 1, max: maxName, doc: "Its id; may be left out where one is open."}, reason(false),
 		}, []onefold.Code{onefold.CodeIfMatchRequired, onefold.CodeReviewUnknown}, (*Server).assign),
 		evidence,
 	}

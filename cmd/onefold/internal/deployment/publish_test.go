@@ -1,6 +1,8 @@
 package deployment
 
 import (
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,40 @@ import (
 	"github.com/onefold-dev/onefold/cmd/onefold/examples"
 	"github.com/onefold-dev/onefold/contract"
 )
+
+// The name of a token is shown as who has acted: it is one line that reads as it
+// stands, or the store's own.
+//
+// Proves: M26
+func TestATokensNameIsOneVisibleLine(t *testing.T) {
+	t.Parallel()
+	a := Access{Database: Database{Path: filepath.Join(t.TempDir(), "a.db")}, Now: time.Now, IDs: IDs{}}
+	store, err := a.Open(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	if _, err := store.CreateWorkspace(t.Context(), "acme"); err != nil {
+		t.Fatal(err)
+	}
+	order := TokenOrder{Workspace: "acme", Roles: []onefold.Role{onefold.RoleRead}, Now: time.Now(), IDs: IDs{}, Random: rand.Reader}
+	for _, name := range []string{" ", "a\nb", "a\rb", "a\x1b[31m", "a\u0085b", "a\u2028b", "\u202eeciv", "\u200b", "a\xff"} {
+		order.Name = name
+		if _, _, err := NewToken(t.Context(), store, order); !errors.Is(err, onefold.ErrMemberInvalid) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, name := range []string{"finance lead", "zoë", "\u5c71\u7530"} {
+		order.Name = name
+		if _, token, err := NewToken(t.Context(), store, order); err != nil || token.Name != name {
+			t.Errorf("%q: %q, %v", name, token.Name, err)
+		}
+	}
+	kept, err := store.Tokens(t.Context(), "acme")
+	if err != nil || len(kept) != 3 {
+		t.Errorf("%d tokens were made, %v", len(kept), err)
+	}
+}
 
 // Some publish one connection at the same time, two of them the same: each is told
 // the revision under which its own text stands in the store.

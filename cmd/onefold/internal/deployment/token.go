@@ -27,8 +27,8 @@ type TokenOrder struct {
 }
 
 // NewToken makes a token and stores its digest. The secret is returned this one
-// time. Errors: workspace_unknown, connection_unknown, member_invalid (a blank name:
-// it is shown as who has acted), the store's.
+// time. Errors: workspace_unknown, connection_unknown, member_invalid (a name
+// that is not one visible line: it is shown as who has acted), the store's.
 func NewToken(ctx context.Context, store onefold.Store, o TokenOrder) (secret string, token onefold.Token, err error) {
 	if err := WorkspaceExists(ctx, store, o.Workspace); err != nil {
 		return "", token, err
@@ -36,10 +36,11 @@ func NewToken(ctx context.Context, store onefold.Store, o TokenOrder) (secret st
 	if err := connectionsExist(ctx, store, o.Workspace, o.Connections); err != nil {
 		return "", token, err
 	}
-	if o.Name != "" && onefold.Blank(o.Name) {
+	if o.Name != "" && !onefold.ReadableName(o.Name) {
 		return "", token, &onefold.Error{
-			Code: onefold.CodeMemberInvalid, Pointer: "/name", Message: "the name of a token must not be blank: it is shown as who has acted",
-			Hint: "leave it out, or give one that can be read",
+			Code: onefold.CodeMemberInvalid, Pointer: "/name",
+			Message: "the name of a token must be one line that can be seen, without controls or marks of direction: it is shown as who has acted",
+			Hint:    "leave it out, or give one that can be read",
 		}
 	}
 	if o.Name == "" {
