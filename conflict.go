@@ -15,6 +15,9 @@ type Likener interface {
 
 const (
 	newIntent = "a changed decision is a new operation under a new key"
+	// sameIntent is said where the operation may have had its effect, or where the
+	// caller may not know whether it has.
+	sameIntent = "a repeat sends the same request; a new key is for another business action, and for this one only where its operation's new_key_safe is true"
 	// maxShownPointer is how long a pointer may be to stand in a hint, in bytes; the
 	// differences have it anyhow.
 	maxShownPointer = 120
@@ -23,11 +26,15 @@ const (
 // conflictHint is what a key_conflict says beside its differences: where two
 // values that differ look the same, that they do, and why (I4). Values that the
 // caller may not see are gone from the differences before, and nothing is said of
-// them.
-func (l *Ledger) conflictHint(diffs []Difference) string {
+// them. newKeySafe is false where the caller may not know.
+func (l *Ledger) conflictHint(diffs []Difference, newKeySafe bool) string {
+	intent := sameIntent
+	if newKeySafe {
+		intent = newIntent
+	}
 	contracts, ok := l.cfg.Contracts.(Likener)
 	if !ok {
-		return newIntent
+		return intent
 	}
 	var first string
 	more := 0
@@ -61,11 +68,11 @@ func (l *Ledger) conflictHint(diffs []Difference) string {
 	}
 	switch {
 	case first == "":
-		return newIntent
+		return intent
 	case more > 0:
 		first = fmt.Sprintf("%s (and %d more)", first, more)
 	}
-	return newIntent + "; if none was meant to change, look closely: " + first
+	return intent + "; if none was meant to change, look closely: " + first
 }
 
 // place says where, for a hint.
@@ -74,4 +81,18 @@ func place(pointer string) string {
 		return ""
 	}
 	return " at " + pointer
+}
+
+// expiredHint is what a key_expired says beside its facts: a new key is advised only
+// where the caller may know that it is safe (section 4).
+func expiredHint(op *Operation, mayRead bool) string {
+	switch {
+	case !mayRead:
+		return "this is no word that a new key is safe: have somebody who may read requests look at the operation, and use one only if its new_key_safe is true"
+	case op.NewKeySafe():
+		return "nothing was done under this key: to start the business action again, use a new one"
+	case op.State == Confirmed:
+		return "the business action was done: a new key would do it once more"
+	}
+	return "do not start the business action again under a new key: the target may have it; look at the operation"
 }

@@ -162,6 +162,10 @@ type Answer struct {
 	// Reference is the target's reference of a confirmed effect, or its name for
 	// accepted work; empty where it could not be read.
 	Reference string
+	// NamedByRequest: the operation's own frozen request names Reference, so that the
+	// record was there before: what another operation has recorded of it does not
+	// stand against this one (M18).
+	NamedByRequest bool
 	// Differs tells that the answer's verify fields differ from the request (M15).
 	Differs []Mismatch
 	// EffectExists tells that an unknown outcome nevertheless proves an effect:
@@ -211,7 +215,9 @@ type LookupOutcome struct {
 	Began     time.Time
 	Result    LookupResult
 	Reference string
-	Differs   []Mismatch
+	// NamedByRequest is that of Answer, of a poll of the operation's own work.
+	NamedByRequest bool
+	Differs        []Mismatch
 	// Predates: the found record is older than the operation (M15).
 	Predates bool
 	// FinallyFailed: the found record is in a state without effect.

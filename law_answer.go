@@ -58,7 +58,13 @@ func (s *step) answerEffectBlocked() bool { return s.answerAnyEffect() && s.bloc
 func (s *step) answerConfirms() bool {
 	a := s.ev.Answer
 	return a.Outcome == OutcomeConfirmed && a.Reference != "" && len(a.Differs) == 0 &&
-		!s.blocked() && !s.otherSeen(a.Reference)
+		!s.blocked() && !s.otherSeen(a.Reference) && !s.taken(a.Reference)
+}
+
+// answerTaken: an effect, as the record that another operation has recorded, and
+// that may not be this one's as well (M3, M18).
+func (s *step) answerTaken() bool {
+	return s.answerAnyEffect() && !s.blocked() && s.taken(s.ev.Answer.Reference)
 }
 
 // elsewhereNamed: evidence from elsewhere named the effect while the attempt was
@@ -71,11 +77,10 @@ func (s *step) elsewhereNamed() bool {
 func (s *step) knownElsewhere() bool { return s.elsewhereNamed() && !s.elsewhereTaken() }
 
 // elsewhereTaken: another operation has recorded what that evidence named, and it
-// was not the target's direct word about this one.
+// may not be this one's as well.
 func (s *step) elsewhereTaken() bool {
 	known := s.op.Elsewhere
-	return known != nil && s.taken(known.Reference) && known.LearntFrom != LearntFromResponse &&
-		!(known.LearntFrom == LearntFromPoll && s.ownWork(known.Reference))
+	return known != nil && s.recorded(known.Reference) && !s.op.ElsewhereShared
 }
 
 func (s *step) knownTaken() bool {
@@ -92,7 +97,7 @@ func (s *step) existsElsewhere() bool {
 
 // existsTaken: another operation has recorded it.
 func (s *step) existsTaken() bool {
-	return s.answerExists() && s.taken(s.ev.Answer.Reference)
+	return s.answerExists() && s.recorded(s.ev.Answer.Reference)
 }
 
 func (s *step) answerRefuses() bool {
@@ -310,6 +315,12 @@ func (s *step) endEffectExists() {
 	s.endUncertain()
 }
 
+func (s *step) endTaken() {
+	s.bar(BarEffectExists)
+	s.reviewTaken(s.ev.Answer.Reference)
+	s.endUncertain()
+}
+
 func (s *step) endExistsElsewhere() {
 	s.openReview(ReviewExistsElsewhere, "the target says that a record with this identity exists, though nothing of ours can have made it")
 	if reference := s.ev.Answer.Reference; reference != "" {
@@ -376,11 +387,12 @@ func (s *step) effectElsewhere(reference string, from LearntFrom) {
 	if reference == "" || s.op.Elsewhere != nil {
 		return
 	}
-	if s.foundTaken(reference) {
+	if s.taken(reference) {
 		s.reviewTaken(reference)
 		return
 	}
 	s.op.Elsewhere = &Result{Reference: reference, LearntFrom: from, At: s.now}
+	s.op.ElsewhereShared = s.mayShare(reference)
 	if s.ev.Evidence != nil {
 		s.op.Elsewhere.Evidence = s.ev.Evidence.ID
 	}
@@ -444,127 +456,6 @@ func (s *step) endExhaustedHold() {
 func (s *step) exhaustHold() {
 	s.op.MaybeApplied = false
 	s.holdExhausted(ReviewRetryExhausted, "the retry budget is spent; no attempt had an effect")
-}
-
-// ---- late answers
-
-func (s *step) lateRecord() {
-	s.record(true)
-	if s.op.Settled() {
-		s.op.MaybeApplied = s.op.OpenAttempt()
-	}
-}
-
-// lateStays closes the attempt; an uncertain operation is planned anew, since
-// settle and processing count from the closing. That the target accepted it, or
-// knows it, is what the doubt is about from then on.
-func (s *step) lateStays() {
-	s.record(true)
-	if s.existsTaken() {
-		s.reviewTaken(s.ev.Answer.Reference)
-	}
-	if s.op.State != Uncertain {
-		return
-	}
-	if !s.effectBarred() {
-		switch s.ev.Answer.Outcome {
-		case OutcomeAccepted:
-			s.accept(s.ev.Answer.Reference, false)
-			s.doubtAnew(DoubtAccepted)
-		case OutcomeExists:
-			s.doubtAnew(DoubtExists)
-		case OutcomeConfirmed, OutcomeRejected, OutcomeNotApplied, OutcomeNotSent, OutcomeInProgress, OutcomeKeyConflict, OutcomeUnknown:
-		}
-	}
-	s.replanKeepingDoubt()
-}
-
-// effectBarred tells whether a bar stands that speaks of an effect.
-func (s *step) effectBarred() bool { return s.blocked() || s.op.IsBarred(BarEffectExists) }
-
-func (s *step) replanKeepingDoubt() {
-	lease := s.op.Lease
-	s.plan()
-	s.op.Lease = lease
-}
-
-// becomeDoubtful moves on from whatever was under way: an attempt that is out
-// stays behind as open, and its worker's answer will be late. Holds stand, and
-// hold again if the operation is ever prepared again.
-func (s *step) becomeDoubtful(reason DoubtReason) {
-	if s.from == Attempting {
-		s.leaveOpen()
-	}
-	s.op.MaybeApplied = true
-	s.doubt(reason)
-	s.plan()
-}
-
-func (s *step) lateDiffers() {
-	s.record(true)
-	s.barDiffers(s.ev.Answer.Reference, s.ev.Answer.Differs)
-	s.becomeDoubtful(DoubtDiffers)
-}
-
-func (s *step) lateKeyConflict() {
-	s.record(true)
-	s.bar(BarKeyConflict)
-	s.openReview(ReviewKeyConflict, "the target knows this identity with another request")
-	s.becomeDoubtful(DoubtKeyConflict)
-}
-
-func (s *step) lateMultiple() {
-	s.record(true)
-	s.barMultiple(s.ev.Answer.Reference)
-	s.becomeDoubtful(DoubtMultipleEffects)
-}
-
-func (s *step) lateBar() {
-	s.record(true)
-	s.effectElsewhere(s.ev.Answer.Reference, LearntFromResponse)
-}
-
-func (s *step) lateBarPlanned() {
-	s.record(true)
-	s.bar(BarEffectExists)
-	s.becomeDoubtful(DoubtEffectExists)
-}
-
-func (s *step) latePreparedEffect() {
-	s.record(true)
-	s.effectOnPrepared(s.ev.Answer.Reference, s.ev.Answer.Differs, false)
-}
-
-func (s *step) lateConfirmed() {
-	s.record(true)
-	s.confirm(s.ev.Answer.Reference, LearntFromResponse)
-}
-
-// lateSettlesAll tells whether, with this answer, every attempt that may have
-// reached the target is closed without effect.
-func (s *step) lateSettlesAll() bool {
-	return s.answerRefuses() && s.op.Clean(s.ev.Answer.Attempt)
-}
-
-func (s *step) lateSettles() bool { return s.lateSettlesAll() && !s.op.IsBarred() }
-
-func (s *step) lateSettlesWithdrawn() bool {
-	return s.lateSettlesAll() && s.op.IsBarred() && s.barredOnly(BarWithdrawn, BarPastDeadline)
-}
-
-func (s *step) lateCanceled() {
-	s.record(true)
-	s.refuted("")
-	s.settle("canceled")
-}
-
-func (s *step) latePrepared() {
-	s.record(true)
-	s.refuted("")
-	s.op.MaybeApplied = false
-	s.op.Reconcile = Budget{}
-	s.closeReviews("no effect", "")
-	s.dueAfterBackoff()
 }
 
 func describeMismatches(ms []Mismatch) string {

@@ -17,7 +17,8 @@ type claim struct {
 	conflict  bool // the identity was used with another request
 	record    bool // a record exists, or is being made, that may be the effect
 	likely    bool // an effect is likely, or to come
-	taken     bool // the reference was found, and is another operation's result
+	taken     bool // the reference is another operation's result, and may not be shared
+	direct    bool // the target's word about an attempt or work of this operation
 	from      LearntFrom
 	attempt   string // that it speaks of
 }
@@ -85,6 +86,9 @@ func judgeClaim(op *Operation, c claim) (r ruling, ok bool) {
 		return confirmedAs(op, c.reference, c.from), true
 	case c.taken && barsOf(op.Barred)&blocking == 0: // a person says whose it is
 		r = doubtful(op, 0)
+		if c.direct {
+			r.bars |= exists
+		}
 		r.review = ReviewExistsElsewhere
 		return r, true
 	}
@@ -99,7 +103,9 @@ func judgeClaimBefore(op *Operation, c claim) ruling {
 	} else {
 		r = doubtful(op, exists|c.against(op))
 		r.review = reviewFor(c.against(op))
-		if r.review == "" && c.taken {
+		switch {
+		case r.review != "":
+		case c.taken:
 			r.review = ReviewExistsElsewhere
 		}
 	}
@@ -144,6 +150,10 @@ func judgeAnswer(op *Operation, ev *Event, now time.Time) ruling {
 		reference: answer.Reference, differs: len(answer.Differs) > 0,
 		conflict: answer.Outcome == OutcomeKeyConflict, from: LearntFromResponse, attempt: answer.Attempt,
 	}
+	// Its word that an effect exists counts though another operation has the record,
+	// if the request named it or the contract shares records (M18).
+	_, recorded := ev.Recorded[answer.Reference]
+	c.taken, c.direct = c.effect && recorded && !answer.NamedByRequest && !ev.Policy.SharedReferences, true
 	// What the target says of existing records, of its work and of our identity is
 	// no effect yet, and speaks for one all the same, unless the record is somebody
 	// else's (M11b).
@@ -240,7 +250,11 @@ func judgeOwnAnswer(op *Operation, ev *Event, c claim, noEffect bool, now time.T
 		return unsure
 	case c.agrees(op):
 		return confirmedAs(op, c.reference, LearntFromResponse)
-	case barred&exists != 0 && barred&blocking == 0 && op.Elsewhere != nil && !taken(op.Elsewhere.Reference):
+	case c.taken && barred&blocking == 0:
+		unsure.bars |= exists
+		unsure.review = ReviewExistsElsewhere
+		return unsure
+	case barred&exists != 0 && barred&blocking == 0 && op.Elsewhere != nil && (op.ElsewhereShared || !taken(op.Elsewhere.Reference)):
 		return confirmedAs(op, op.Elsewhere.Reference, op.Elsewhere.LearntFrom)
 	case c.effect:
 		unsure.bars |= exists
@@ -280,9 +294,10 @@ func judgeLookup(op *Operation, ev *Event, now time.Time) ruling {
 	c.confirms = c.effect && !c.several
 	// A poll of what the target itself called so is its direct word (M18).
 	_, recorded := ev.Recorded[l.Reference]
-	own := l.Polled && op.Accepted != nil && op.Accepted.Reference == l.Reference && !op.Accepted.Found
+	poll := l.Polled && op.Accepted != nil && op.Accepted.Reference != "" && !op.Accepted.Found
 	found := l.Result == LookupFound && !older
-	c.taken = found && recorded && !own
+	c.taken = found && recorded && !(poll && l.NamedByRequest) && !((poll || l.OwnIdentity) && ev.Policy.SharedReferences)
+	c.direct = poll
 	if pending && isOver(op.State) {
 		c.likely, c.record = true, true
 	}

@@ -2,8 +2,8 @@ package onefold
 
 import "slices"
 
-// Guards and actions of the rows in which a look-up, an event or delivered
-// evidence arrives, and an open attempt is closed.
+// Guards and actions of the rows in which a look-up arrives, and an open attempt is
+// closed.
 
 // ---- look-ups
 
@@ -77,21 +77,17 @@ func sameCandidate(a, b Candidate) bool {
 	return sameRecord(a, b) && a.RecordedBy == b.RecordedBy
 }
 
-// foundTaken tells whether a reference that the event's evidence found is another
-// operation's result; the target's own word about this operation's attempt or work
-// is no find (M18).
-func (s *step) foundTaken(reference string) bool {
-	if s.ev.Answer != nil || s.ev.Lookup != nil && s.ev.Lookup.Polled && s.ownWork(reference) {
-		return false
-	}
-	return s.taken(reference)
-}
-
 // foundTakenAny: a record that exists, or that has failed, and that is another
 // operation's as far as this ledger knows.
 func (s *step) foundTakenAny() bool {
 	l := s.ev.Lookup
-	return l.Result == LookupFound && !s.foundPredates() && s.foundTaken(l.Reference)
+	return l.Result == LookupFound && !s.foundPredates() && s.taken(l.Reference)
+}
+
+// foundTakenWork: what came of the work that the target accepted from this
+// operation is another operation's record, and that is news.
+func (s *step) foundTakenWork() bool {
+	return s.foundTakenAny() && s.foundOurs() && s.pollsOwnWork() && !s.op.IsBarred(BarEffectExists)
 }
 
 func (s *step) foundDiffers() bool { return s.foundOurs() && len(s.ev.Lookup.Differs) > 0 }
@@ -119,7 +115,7 @@ func (s *step) foundBlocked() bool { return s.foundOurs() && s.blocked() }
 func (s *step) foundAgrees() bool {
 	l := s.ev.Lookup
 	return s.foundOurs() && l.Reference != "" && len(l.Differs) == 0 && !s.blocked() && !s.otherSeen(l.Reference) &&
-		!s.foundTaken(l.Reference)
+		!s.taken(l.Reference)
 }
 
 func (s *step) staleLookup() bool { return !s.holder(s.ev.Lookup.Token) }
@@ -180,7 +176,7 @@ func (s *step) foundBar() {
 	s.tellLookup()
 	l := s.ev.Lookup
 	s.effectOnPrepared(l.Reference, l.Differs, l.Result == LookupSeveral)
-	if s.foundTaken(l.Reference) {
+	if s.taken(l.Reference) {
 		s.reviewTaken(l.Reference)
 	}
 }
@@ -212,6 +208,13 @@ func (s *step) foundReviewPredates() {
 func (s *step) foundReviewTaken() {
 	s.reviewTaken(s.ev.Lookup.Reference)
 	s.afterLookup()
+}
+
+// foundReviewTakenWork: the target says that the effect exists; the wait is over.
+func (s *step) foundReviewTakenWork() {
+	s.bar(BarEffectExists)
+	s.doubtAnew(DoubtEffectExists)
+	s.foundReviewTaken()
 }
 
 // foundReviewElsewhere: the record is somebody else's; a person decides.
@@ -398,7 +401,7 @@ func (s *step) observedAgrees() bool {
 }
 
 func (s *step) observedTaken() bool {
-	return s.observedEffect() && s.foundTaken(s.ev.Observation.Reference)
+	return s.observedEffect() && s.taken(s.ev.Observation.Reference)
 }
 
 func (s *step) observedBlocked() bool { return s.observedEffect() && s.blocked() }
@@ -408,7 +411,7 @@ func (s *step) observedBlocked() bool { return s.observedEffect() && s.blocked()
 func (s *step) observedFailed() bool {
 	o := s.ev.Observation
 	return o.FinallyFailed && !o.ByHand && !s.observedEffect() && s.mayFail() && !s.otherSeen(o.Reference) &&
-		!s.foundTaken(o.Reference)
+		!s.taken(o.Reference)
 }
 
 func (s *step) observedFrom() LearntFrom {

@@ -6,10 +6,12 @@ import (
 )
 
 // What the law makes of a target's reference that another operation has recorded
-// as its result (M18). A record that was found somewhere confirms one operation;
-// the target's direct word about an operation's own attempt or work confirms that
-// one, whoever else has recorded the same reference: updates name the record that
-// they changed.
+// as its result (M18). One record confirms one operation, also where the target
+// itself names it: targets merge requests with equal contents, and their answer to
+// the second is the record of the first (M3). Two words make an exception of the
+// target's direct word about an operation's own attempt or work: the operation's
+// request names the record, so that it was there before, or the contract says that
+// several operations may share one.
 
 // References lists the target references that the event gives the law to weigh for
 // the operation: what the store looks up for Recorded. The name of work that was
@@ -49,25 +51,45 @@ func (ev *Event) reference() string {
 	return ""
 }
 
-// taken tells whether a reference that was found is recorded as another
-// operation's result, so that it does not confirm by itself.
-func (s *step) taken(reference string) bool {
+// recorded tells whether a reference is another operation's result.
+func (s *step) recorded(reference string) bool {
 	_, recorded := s.ev.Recorded[reference]
 	return recorded && reference != ""
 }
 
-// ownWork tells whether a reference is what the target itself called the work that
-// it accepted from this operation: a poll under it is as direct as an answer.
-func (s *step) ownWork(reference string) bool {
+// taken tells whether a reference is another operation's result and may not be
+// this one's as well, so that it does not confirm by itself.
+func (s *step) taken(reference string) bool { return s.recorded(reference) && !s.mayShare(reference) }
+
+// mayShare tells whether the event is direct word that this operation has the
+// record, and the record may be that of several. Where the contract says so, a
+// record that was found with the operation's own identity is as good.
+func (s *step) mayShare(reference string) bool {
+	shared := s.ev.Policy != nil && s.ev.Policy.SharedReferences
+	switch a, l := s.ev.Answer, s.ev.Lookup; {
+	case a != nil && a.Reference == reference:
+		return shared || a.NamedByRequest
+	case l == nil || l.Reference != reference:
+		return false
+	case s.pollsOwnWork():
+		return shared || l.NamedByRequest
+	default:
+		return shared && l.OwnIdentity
+	}
+}
+
+// pollsOwnWork tells whether the event is a poll under what the target itself
+// called the work that it accepted from this operation: it is as direct as an answer.
+func (s *step) pollsOwnWork() bool {
 	a := s.op.Accepted
-	return a != nil && !a.Found && a.Reference != "" && a.Reference == reference
+	return s.ev.Lookup != nil && s.ev.Lookup.Polled && a != nil && !a.Found && a.Reference != ""
 }
 
 // sharedWords says who else has recorded the reference of the event, "" if nobody
 // has. They name operations of the same workspace alone.
 func (s *step) sharedWords() string {
 	reference := s.ev.reference()
-	if !s.taken(reference) {
+	if !s.recorded(reference) {
 		return ""
 	}
 	return s.recorderOf(reference) + " recorded the same reference"
@@ -80,14 +102,18 @@ func (s *step) recorderOf(reference string) string {
 	return "more operations than can be told apart have"
 }
 
-// reviewTaken hands a found record that another operation has recorded to a
-// person, who sees that operation's id beside it.
+// reviewTaken hands a record that another operation has recorded to a person, who
+// sees that operation's id beside it.
 func (s *step) reviewTaken(reference string) {
 	s.see(reference)
-	words := "the record " + reference + " was found for this operation, and " + s.recorderOf(reference) + " recorded it as the result"
+	whose := "the record " + Named(reference) + ", which " + s.recorderOf(reference) + " recorded as the result"
+	words := "found for this operation was " + whose
+	if a := s.ev.Answer; a != nil && a.Reference == reference {
+		words = "the target answered this operation with " + whose
+	}
 	s.openReview(ReviewExistsElsewhere, words)
 	r := s.newestReview(ReviewExistsElsewhere)
-	if !strings.Contains(r.Detail, words) { // it was open already, for another reason
+	if !strings.Contains(r.Detail, whose) { // it was open already, for another reason
 		r.Detail, s.news = joined(r.Detail, words), true
 	}
 	shown := []Candidate{{Reference: reference}}

@@ -109,44 +109,137 @@ func TestOneRecordConfirmsOneOperation(t *testing.T) {
 	l.is(Confirmed).tellsOfAnother()
 }
 
-// TestTheTargetsDirectWordCounts: updates name the record that they changed, so an
-// answer to the operation's own attempt, early or late, and a poll of what the
-// target itself called the work confirm, and say who else has the reference. A poll
-// of work whose name a look-up found is a find.
+// TestOneAnswerForTwoOperations: a target that merges equal contents answers the
+// second operation with the record of the first. That does not confirm it, be the
+// answer early or late, of an attempt or of work that was accepted, and whatever is
+// thought to be the case; a person sees whose record it is.
 //
-// Proves: M8, M18
-func TestTheTargetsDirectWordCounts(t *testing.T) {
+// Proves: M3, M8, M18
+func TestOneAnswerForTwoOperations(t *testing.T) {
 	t.Parallel()
 	confirms := Event{Kind: EventAnswered, Answer: &Answer{Attempt: "att_1", Token: 1, Outcome: OutcomeConfirmed, Reference: ourRef}, Recorded: another()}
-	newTale(t).send(Write).do(confirms).is(Confirmed).tellsOfAnother()
-	newTale(t).send(Write).silence().do(confirms).is(Confirmed).tellsOfAnother()
-
-	accepting := func() *tale {
-		l := newTale(t)
-		l.policy.PollEvery, l.policy.PollWithin = time.Minute, 3*time.Hour
-		return l.send(Write)
+	review := func(l *tale) {
+		t.Helper()
+		l.owned(ReviewExistsElsewhere).tellsOfAnother()
+		r := l.op.openReview(ReviewExistsElsewhere)
+		if !strings.Contains(r.Detail, "answered this operation with the record "+ourRef) || !strings.Contains(r.Detail, "op_another") ||
+			len(r.Candidates) != 1 || r.Candidates[0].RecordedBy != "op_another" {
+			t.Errorf("the review shows %+v", r)
+		}
 	}
+	l := newTale(t).send(Write).do(confirms).is(Uncertain, BarEffectExists)
+	review(l)
+	if l.op.Doubt.Reason != DoubtEffectExists || l.op.NewKeySafe() {
+		t.Errorf("it is in doubt for %s, and a new key is safe: %v", l.op.Doubt.Reason, l.op.NewKeySafe())
+	}
+	l.do(Event{Kind: EventResolved, Resolution: &Resolution{Outcome: ResolveConfirmed, Reference: ourRef}}).is(Confirmed, BarEffectExists)
+
+	review(newTale(t).send(Write).silence().do(confirms).is(Uncertain, BarEffectExists))
+	// Late, while another attempt is out: nothing is kept for when that one ends.
+	l = newTale(t).send(Write).silence().straggle(1).send(Replay).do(confirms).is(Attempting, BarEffectExists)
+	review(l)
+	l.answer(2, Answer{Outcome: OutcomeUnknown}).is(Uncertain, BarEffectExists)
+	// Late, after an operator's "not applied": contradicted as well.
+	l = newTale(t).send(Write).silence().straggle(1)
+	l.do(Event{Kind: EventResolved, Resolution: &Resolution{Outcome: ResolveNotApplied}}).is(Prepared)
+	l.do(confirms).is(Uncertain, BarEffectExists).owned(ReviewContradicted).tellsOfAnother()
+
 	polled := LookupOutcome{Result: LookupFound, Reference: ourRef, Polled: true}
-	accepting().answer(1, Answer{Outcome: OutcomeAccepted, Reference: ourRef}).lookFor(polled, another()).is(Confirmed).tellsOfAnother()
-	failed := polled
-	failed.FinallyFailed = true
-	accepting().answer(1, Answer{Outcome: OutcomeAccepted, Reference: ourRef}).lookFor(failed, another()).is(Rejected)
-	accepting().answer(1, Answer{Outcome: OutcomeAccepted, Reference: otherRef}).lookFor(polled, another()).is(Uncertain).owned(ReviewExistsElsewhere)
-
-	pending := LookupOutcome{Result: LookupPending, Reference: ourRef}
-	l := accepting().answer(1, Answer{Outcome: OutcomeUnknown}).lookFor(pending, nil)
-	if l.op.Accepted == nil || !l.op.Accepted.Found {
-		t.Fatalf("what a look-up found pending is known as %+v", l.op.Accepted)
+	l = accepting(t).answer(1, Answer{Outcome: OutcomeAccepted, Reference: ourRef}).lookFor(polled, another())
+	l.is(Uncertain, BarEffectExists).owned(ReviewExistsElsewhere).tellsOfAnother()
+	if l.op.AwaitedAsAgreed() {
+		t.Error("it is still waited for as agreed")
 	}
-	l.lookFor(polled, another()).is(Uncertain).owned(ReviewExistsElsewhere)
-
-	// The worker's late word that the target calls the work so makes it direct.
-	l = accepting().silence().straggle(1).lookFor(pending, nil)
-	l.answer(1, Answer{Outcome: OutcomeAccepted, Reference: ourRef})
-	if l.op.Accepted.Found {
-		t.Error("the target's own name for the work counts as found")
+	version := l.op.Version
+	if l.lookFor(polled, another()).is(Uncertain, BarEffectExists); l.op.Version != version {
+		t.Error("the same again is news")
 	}
-	l.lookFor(polled, another()).is(Confirmed)
+	// More share it than can be told apart.
+	confirms.Recorded = map[string]string{ourRef: ""}
+	newTale(t).send(Write).do(confirms).is(Uncertain, BarEffectExists).owned(ReviewExistsElsewhere)
+}
+
+// accepting has an attempt out at a target that accepts for later.
+func accepting(t *testing.T) *tale {
+	l := newTale(t)
+	l.policy.PollEvery, l.policy.PollWithin = time.Minute, 3*time.Hour
+	return l.send(Write)
+}
+
+// sharing are the two ways in which a record may be that of several operations.
+func sharing() map[string]func(l *tale, ev *Event) {
+	return map[string]func(l *tale, ev *Event){
+		"the request names it": func(_ *tale, ev *Event) {
+			if ev.Answer != nil {
+				ev.Answer.NamedByRequest = true
+			} else {
+				ev.Lookup.NamedByRequest = true
+			}
+		},
+		"the contract says so": func(l *tale, _ *Event) { l.policy.SharedReferences = true },
+	}
+}
+
+// TestTheTargetsDirectWordCountsWhereRecordsAreShared: updates of a known record, and
+// upserts under a contract that says so: an answer to the operation's own attempt, a
+// poll of what the target itself called its work and, where the contract says so, a
+// record with its own identity confirm, and say who else has the reference. Anything
+// else that was found does not.
+//
+// Proves: M8, M18
+func TestTheTargetsDirectWordCountsWhereRecordsAreShared(t *testing.T) {
+	t.Parallel()
+	for name, share := range sharing() {
+		answer := func(l *tale, attempt string, outcome Outcome) *tale {
+			ev := Event{
+				Kind:   EventAnswered,
+				Answer: &Answer{Attempt: attempt, Token: l.op.Attempt(attempt).Token, Outcome: outcome, Reference: ourRef}, Recorded: another(),
+			}
+			share(l, &ev)
+			return l.do(ev)
+		}
+		look := func(l *tale, found LookupOutcome) *tale {
+			share(l, &Event{Lookup: &found})
+			return l.lookFor(found, another())
+		}
+		t.Run(name, func(t *testing.T) {
+			answer(newTale(t).send(Write), "att_1", OutcomeConfirmed).is(Confirmed).tellsOfAnother()
+			answer(newTale(t).send(Write).silence(), "att_1", OutcomeConfirmed).is(Confirmed).tellsOfAnother()
+			l := answer(newTale(t).send(Write).silence().straggle(1).send(Replay), "att_1", OutcomeConfirmed).is(Attempting, BarEffectExists)
+			l.do(Event{Kind: EventAnswered, Answer: &Answer{Attempt: "att_2", Token: l.op.Token, Outcome: OutcomeUnknown}, Recorded: another()}).is(Confirmed, BarEffectExists)
+
+			polled := LookupOutcome{Result: LookupFound, Reference: ourRef, Polled: true}
+			failed := polled
+			failed.FinallyFailed = true
+			named := func() *tale { return accepting(t).answer(1, Answer{Outcome: OutcomeAccepted, Reference: otherRef}) }
+			look(named(), polled).is(Confirmed).tellsOfAnother()
+			look(named(), failed).is(Rejected)
+			found := LookupOutcome{Result: LookupFound, Reference: ourRef, OwnIdentity: true}
+			doubtful := func() *tale { return newTale(t).send(Write).answer(1, Answer{Outcome: OutcomeUnknown}) }
+			if l = look(doubtful(), found); l.policy.SharedReferences {
+				l.is(Confirmed).tellsOfAnother()
+			} else {
+				l.is(Uncertain).owned(ReviewExistsElsewhere)
+			}
+
+			found.OwnIdentity = false
+			look(doubtful(), found).is(Uncertain).owned(ReviewExistsElsewhere)
+			// A poll of work whose name a look-up found is a find.
+			pending := LookupOutcome{Result: LookupPending, Reference: ourRef}
+			l = accepting(t).answer(1, Answer{Outcome: OutcomeUnknown}).lookFor(pending, nil)
+			if l.op.Accepted == nil || !l.op.Accepted.Found {
+				t.Fatalf("what a look-up found pending is known as %+v", l.op.Accepted)
+			}
+			look(l, polled).is(Uncertain).owned(ReviewExistsElsewhere)
+			// The worker's late word that the target calls the work so makes it direct.
+			l = accepting(t).silence().straggle(1).lookFor(pending, nil)
+			l.answer(1, Answer{Outcome: OutcomeAccepted, Reference: ourRef})
+			if l.op.Accepted.Found {
+				t.Error("the target's own name for the work counts as found")
+			}
+			look(l, polled).is(Confirmed)
+		})
+	}
 }
 
 // TestWhatIsNamedWhileTheAttemptIsOut: it stops the attempt, and confirms nothing

@@ -52,6 +52,7 @@ type profile struct {
 	named        string        // what it calls that work
 	foundName    bool          // a look-up found the name
 	shown        bool          // a review shows a record that may be the effect
+	shared       bool          // records may be those of several operations
 	missing      string        // "", long: no worker has had its contract since dawn, told: and a person knows
 }
 
@@ -63,6 +64,7 @@ func (s *scene) policy() *Policy {
 		Settle: 5 * time.Second, Processing: 30 * time.Second, AbsenceProves: !s.inconclusive, Straggler: 10 * time.Minute,
 		Window: 24 * time.Hour, WindowMargin: 21 * time.Second, ConcurrentSafe: s.concurrent,
 	}
+	p.SharedReferences = s.shared
 	if s.reject {
 		p.Exhausted = ExhaustedReject
 	}
@@ -192,6 +194,7 @@ func (s *scene) open(op *Operation) {
 		op.Due = nil
 		if s.seen && s.bars&exists != 0 {
 			op.Elsewhere = &Result{Reference: ourRef, LearntFrom: LearntFromEvent, Evidence: "ev_earlier", At: dawn}
+			op.ElsewhereShared = s.shared
 		}
 	case Uncertain:
 		op.Doubt = &Doubt{Reason: DoubtNoAnswer, Since: *at(time.Hour)}
@@ -260,6 +263,7 @@ func profiles(state State) []profile {
 		{lease: "live", absence: true, noReplay: true, deadline: "past"},
 		{lease: "live", paused: true, concurrent: true, inconclusive: true, awaited: time.Hour},
 		{lease: "over", spent: "count", reject: true, contradicted: true, absence: true},
+		{lease: "live", shared: true},
 	}
 	if state == Attempting {
 		return ps
@@ -273,6 +277,7 @@ func profiles(state State) []profile {
 			profile{lease: "live", noReplay: true, lookedUp: true}, profile{lease: "live", noReplay: true, lookedUp: true, contradicted: true},
 			profile{doubt: DoubtAccepted, awaited: 8 * time.Hour, lease: "live", named: ourRef},
 			profile{doubt: DoubtAccepted, awaited: 8 * time.Hour, lease: "live", named: ourRef, foundName: true},
+			profile{doubt: DoubtAccepted, awaited: 8 * time.Hour, lease: "live", named: otherRef, shared: true},
 			profile{lease: "live", shown: true}, profile{lease: "live", shown: true, spent: "count"},
 			profile{lease: "live", missing: "long"}, profile{lease: "live", missing: "told", noReplay: true, lookedUp: true},
 		)

@@ -77,6 +77,7 @@ var answers = func() (list []Answer) {
 			for _, ref := range []string{"", ourRef, otherRef} {
 				list = append(list, Answer{Outcome: o, Reference: ref}, Answer{Outcome: o, Reference: ref, Differs: odd})
 			}
+			list = append(list, Answer{Outcome: o, Reference: ourRef, NamedByRequest: true})
 		case OutcomeUnknown, OutcomeAccepted:
 			list = append(list, Answer{Outcome: o, EffectExists: true}, Answer{Outcome: o, EffectExists: true, Reference: otherRef})
 		case OutcomeRejected, OutcomeNotApplied, OutcomeNotSent:
@@ -131,6 +132,9 @@ var lookups = func() (list []LookupOutcome) {
 	)
 	list = append(
 		list, LookupOutcome{Result: LookupFound, Reference: ourRef, Polled: true},
+		LookupOutcome{Result: LookupFound, Reference: ourRef, Polled: true, NamedByRequest: true},
+		LookupOutcome{Result: LookupFound, Reference: ourRef, OwnIdentity: true, NamedByRequest: true},
+		LookupOutcome{Result: LookupFound, Reference: ourRef, NamedByRequest: true},
 		LookupOutcome{Result: LookupFound, Reference: ourRef, Polled: true, FinallyFailed: true},
 	)
 	for _, l := range []LookupOutcome{

@@ -184,7 +184,7 @@ func (l *Ledger) compare(ctx context.Context, s Submission, op Operation) (Opera
 	return Operation{}, &Error{
 		Code: CodeKeyConflict, Operation: op.ID, Differences: diffs, State: op.State,
 		Message: "this key belongs to an operation with another intent; nothing was changed or started",
-		Hint:    l.conflictHint(diffs),
+		Hint:    l.conflictHint(diffs, s.MayRead && op.NewKeySafe()),
 	}
 }
 
@@ -203,7 +203,7 @@ func (l *Ledger) expired(ctx context.Context, s Submission, op Operation) error 
 	e := &Error{
 		Code: CodeKeyExpired, Operation: op.ID, ExpiredAt: at,
 		Message: "the key's retention is over; its operation is kept, and nothing was compared or started",
-		Hint:    "to start the business action again, use a new key",
+		Hint:    expiredHint(&op, s.MayRead),
 	}
 	if s.MayRead {
 		e.State, e.NewKeySafe = op.State, op.NewKeySafe()

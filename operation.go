@@ -261,8 +261,10 @@ type Standing struct {
 	EffectSuggested bool `json:"effect_suggested,omitempty"`
 	// Elsewhere is the effect that agreeing evidence from elsewhere named while
 	// an attempt was out: the result, unless the attempt's own answer speaks
-	// against it.
-	Elsewhere *Result `json:"elsewhere,omitempty"`
+	// against it. ElsewhereShared tells that it counts although another operation
+	// records the same (M18).
+	Elsewhere       *Result `json:"elsewhere,omitempty"`
+	ElsewhereShared bool    `json:"elsewhere_shared,omitempty"`
 	// AbsenceRecorded tells that absence or "not applied" was once recorded, so
 	// that a later effect contradicts it.
 	AbsenceRecorded bool       `json:"absence_recorded,omitempty"`

@@ -90,6 +90,11 @@ type Policy struct {
 	WindowMargin time.Duration // one time-out plus clock error
 	// ConcurrentSafe: the target serializes or reports concurrent repeats.
 	ConcurrentSafe bool
+
+	// SharedReferences: the contract says that several operations may have one record
+	// at the target, so that its direct word confirms although another operation has
+	// recorded the same reference (M18).
+	SharedReferences bool
 }
 
 // ConnectionStanding is a connection's run-time state, kept by the store.

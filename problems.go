@@ -134,12 +134,12 @@ func keyProblems() []Problem {
 		{
 			CodeKeyConflict, "The key belongs to another intent", http.StatusUnprocessableEntity, RetryNever,
 			"The key is known, and what was submitted with it first differs from this request. Nothing was changed or started; the refusal is noted on the original operation.",
-			"A repetition sends the same request. A changed decision is a new operation under a new key. Where two values look the same and are not (Unicode forms, characters that cannot be seen, digits beyond double precision), the answer's `hint` says so.",
+			"A repetition sends the same request. Another business action has another key. A changed decision about this one is a new operation under a new key only if the operation's `new_key_safe` is true: until then its first form may have had its effect. Where two values look the same and are not (Unicode forms, characters that cannot be seen, digits beyond double precision), the answer's `hint` says so.",
 		},
 		{
 			CodeKeyExpired, "The key has expired", http.StatusGone, RetryNever,
 			"The key's retention is over. The operation that it named is known, and nothing was compared or started.",
-			"Look at the operation. To start the business action again use a new key, if `new_key_safe` is true.",
+			"Look at the operation. To start the business action again use a new key, if `new_key_safe` is true; where the answer has no `new_key_safe`, somebody who may read requests finds that out first.",
 		},
 		{
 			CodeKeyTooOld, "The key is too old", http.StatusGone, RetryNever,

@@ -44,9 +44,9 @@ func told(t *testing.T, r *rig.Rig, op onefold.Operation) string {
 }
 
 // A contract reads the reference from a place where many records carry the same
-// value. The target's direct answers name it and confirm, with a word about it; what
-// a look-up finds after a lost answer is another operation's by all that is known,
-// and a person decides.
+// value, which the request names. The target's direct answers confirm, with a word
+// about it; what a look-up finds after a lost answer is another operation's by all
+// that is known, and a person decides.
 //
 // Proves: M16, M18
 func TestOneRecordIsNotTakenForTwoOrders(t *testing.T) {
@@ -78,6 +78,51 @@ func TestOneRecordIsNotTakenForTwoOrders(t *testing.T) {
 		if effects, writes := r.Effects(op.Reference), r.Writes(op.Reference); effects != 1 || writes != 1 {
 			t.Errorf("%s: %d effects of %d writes", op.Key, effects, writes)
 		}
+	}
+}
+
+// A target takes equal contents for one order and answers the second with the first:
+// that makes no second order, and confirms none. Where the contract says that records
+// are shared, or the request names the record, the same answer is a yes.
+//
+// Proves: M3, M16, M18
+func TestATargetThatMergesEqualOrdersConfirmsOne(t *testing.T) {
+	t.Parallel()
+	const order = `{"supplier":"S-1","item":"bolts","quantity":12}`
+	merging := func(r *rig.Rig) (first, second onefold.Operation) {
+		first = r.UntilState(r.Submit("orders.create", "k-1", order).ID, onefold.Confirmed)
+		r.Fault(sandbox.Fault{Kind: sandbox.Status, Path: "/orders", Status: 201, Body: `{"id":"` + first.Result.Reference + `","item":"bolts"}`})
+		second = r.Until(r.Submit("orders.create", "k-2", order).ID, "told", func(op *onefold.Operation) bool {
+			return op.Settled() || inReview(op)
+		})
+		if effects := r.Effects(first.Reference) + r.Effects(second.Reference); effects != 1 || r.Writes(second.Reference) != 1 {
+			t.Errorf("%d effects, %d writes of the second", effects, r.Writes(second.Reference))
+		}
+		return first, second
+	}
+	r := rig.New(t, rig.Options{})
+	first, second := merging(r)
+	review := second.OpenReviews()[0]
+	if second.State != onefold.Uncertain || !second.IsBarred(onefold.BarEffectExists) || second.NewKeySafe() ||
+		review.Reason != onefold.ReviewExistsElsewhere || review.Owner != "maria@acme.example" {
+		t.Fatalf("%s, barred %v, review %+v", second.State, second.Barred, review)
+	}
+	if len(review.Candidates) != 1 || review.Candidates[0].RecordedBy != first.ID || !strings.Contains(review.Detail, "the target answered this operation with the record") {
+		t.Errorf("the review shows %+v", review)
+	}
+	decided, err := r.Ledger.Resolve(context.Background(), rig.Operator(second, "they sent one lot"), onefold.Resolution{Outcome: onefold.ResolveRejected})
+	if err != nil || decided.State != onefold.Rejected || decided.NewKeySafe() {
+		t.Errorf("decided: %s, %v, new key safe %v", decided.State, err, decided.NewKeySafe())
+	}
+
+	r = rig.New(t, rig.Options{Edit: inOperation("orders.create", "    identity: {kind: none}\n", "    identity: {kind: none}\n    references: shared\n")})
+	if _, second = merging(r); second.State != onefold.Confirmed || !strings.Contains(told(t, r, second), "has recorded the same reference") {
+		t.Errorf("shared: %s, told %s", second.State, told(t, r, second))
+	}
+	r = rig.New(t, rig.Options{Edit: inOperation("orders.create", "path: /orders\n", "path: /orders?of={request/supplier}\n")})
+	r.Fault(sandbox.Fault{Kind: sandbox.Status, Path: "/orders", Status: 201, Body: `{"id":"S-1"}`, Times: 2})
+	for _, key := range []string{"k-1", "k-2"} {
+		r.UntilState(r.Submit("orders.create", key, order).ID, onefold.Confirmed)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestAConflictOfWhatLooksTheSame(t *testing.T) {
 	body := func(request, more string) string {
 		return `{"capability":"payments.send","connection":"acme-bank","request":` + request + more + `}`
 	}
-	const plain = "a changed decision is a new operation under a new key"
+	const plain = "a repeat sends the same request; a new key is for another business action, and for this one only where its operation's new_key_safe is true"
 	for i, c := range []struct{ name, accepted, submitted, more, changed, hint string }{
 		{"normalization", `{"to":"M\u00fcller"}`, `{"to":"Mu\u0308ller"}`, "", "", "the two values at /request/to " + identity.AlikeInForm},
 		{"a zero-width space", `{"to":"Miller"}`, `{"to":"Mil\u200bler"}`, "", "", "the two values at /request/to " + identity.AlikeUnseen},

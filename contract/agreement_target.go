@@ -22,6 +22,7 @@ func (a *agreement) sending() {
 		{"Identity travels in", a.carrierWords()},
 		{"Reference", formatWords(a.op.ReferenceFormat)},
 		{"Answer is held against the request in", a.verifyWords()},
+		{"The target's record is", a.recordWords()},
 	}
 	a.table([]string{"What", "Here"}, rows...)
 	if a.op.Go != nil {
@@ -71,6 +72,13 @@ func (a *agreement) verifyWords() string {
 		return "nothing: an answer that confirms is believed whatever it says about amounts and names"
 	}
 	return andList(codes(pointersOf(a.op.Verify))) + ": what differs does not confirm, nothing is sent again, and a person decides"
+}
+
+func (a *agreement) recordWords() string {
+	if a.op.References == ReferencesShared {
+		return "that of one operation or of several: two operations may be confirmed by one record"
+	}
+	return "one operation's: an answer with a record that another operation was confirmed by does not confirm, unless the request names that record; nothing is sent again, and a person decides"
 }
 
 func pointersOf(checks []Check) []string {

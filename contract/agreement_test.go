@@ -25,6 +25,7 @@ func agreementSamples() []sample {
 		{"none", "notes.post", "pager"},
 		{"go", "payslips.issue", "payroll"},
 		{"accepted", "payments.transfer", "acme-settling"},
+		{"shared", "contacts.merge", "addressbook"},
 	}
 }
 

@@ -231,7 +231,11 @@ func (b *binding) Judge(op *onefold.Operation, request []byte, x *onefold.Exchan
 	if len(b.program.verify) > 0 || b.program.expressions {
 		m = b.approved(op, request)
 	}
-	return b.program.judge(m, x, clean)
+	ans, ev := b.program.judge(m, x, clean)
+	if ans.Outcome == onefold.OutcomeConfirmed {
+		ans.NamedByRequest = b.program.asksFor(b.approved(op, request), ans.Reference)
+	}
+	return ans, ev
 }
 
 // LookupRequest builds the look-up whose turn it is, or the poll where a poll is
@@ -256,7 +260,11 @@ func (b *binding) JudgeLookup(op *onefold.Operation, request []byte, x *onefold.
 	if err != nil {
 		l = nil
 	}
-	return b.program.judgeLookup(l, m, x)
+	out, ev := b.program.judgeLookup(l, m, x)
+	if l != nil && l.By == lookupByPoll && out.Result == onefold.LookupFound {
+		out.NamedByRequest = b.program.asksFor(m, out.Reference)
+	}
+	return out, ev
 }
 
 // scopeVersion separates the digest of scopes from any other.

@@ -34,6 +34,7 @@ func fillOperation(entry string, v *identity.Value) TargetOperation {
 		Write:           fillWrite(get(v, "write")),
 		Identity:        fillIdentity(get(v, "identity")),
 		Verify:          fillChecks(get(v, "verify")),
+		References:      References(textOr(v, "references", string(ReferencesOwn))),
 		Settle:          memberOf(v, "settle", durationOf),
 		Processing:      memberOf(v, "processing", durationOf),
 		Absence:         memberOf(v, "absence", wordOf[Absence]),

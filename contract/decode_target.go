@@ -34,6 +34,7 @@ func operationShape() *objectShape {
 		need("responses", listShape{of: responseShape()}, "What answers mean; the first rule that matches wins."),
 		may("accepted", orNull(acceptedShape()), "How a target that takes work on for later is waited for."),
 		may("verify", orNull(checksShape()), "What an answer or a found record must agree with (M15)."),
+		may("references", words(string(ReferencesOwn), string(ReferencesShared)), "Whether each operation has a record of its own at the target, or several may share one, as with upserts; own by default."),
 		may("lookup", orNull(listShape{of: lookupShape()}), "How to find out; tried in order."),
 		may("states", orNull(statesShape()), "What a found record says about itself; those of accepted where they are left out."),
 		may("settle", documentedAs(durationShape{words: []string{"unbounded"}}), "How long a finished effect may stay invisible."),

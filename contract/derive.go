@@ -82,6 +82,14 @@ func ProtectionOf(op *TargetOperation) onefold.Protection {
 }
 
 func protectionOf(op *TargetOperation) (onefold.Protection, []string) {
+	protection, reasons := strengthOf(op)
+	if op.References == ReferencesShared {
+		reasons = append(reasons, "references: shared: two operations may be confirmed by one record")
+	}
+	return protection, reasons
+}
+
+func strengthOf(op *TargetOperation) (onefold.Protection, []string) {
 	lacks := enforcementLacks(op)
 	if len(lacks) == 0 {
 		return onefold.ProtectionEnforced, append([]string{enforcement(op)}, guesses(op)...)
@@ -283,6 +291,7 @@ func (c *Capability) Policy(op *TargetOperation, conn *Connection, d Deployment)
 		p.Window = op.Identity.Window.Value
 	}
 	at := op.Identity.Concurrent
+	p.SharedReferences = op.References == ReferencesShared
 	p.ConcurrentSafe = at.Known() && (at.Value.Rule != "" || at.Value.Does == ConcurrentBlocks)
 	if op.Accepted != nil {
 		p.PollEvery, p.PollWithin = op.Accepted.Every, op.Accepted.Within

@@ -68,7 +68,7 @@ func goOperationShape() *objectShape {
 				may("timeout", durationShape{positive: true}, "When the function's context ends; the write's by default."),
 			))
 			m.doc = "A function finds out; left out, there is none."
-		case "verify", "settle", "processing", "absence", assumed, "in_doubt", "reference_format":
+		case "verify", "references", "settle", "processing", "absence", assumed, "in_doubt", "reference_format":
 		case "responses":
 			continue
 		default:
@@ -142,6 +142,7 @@ func fillGoOperation(entry string, v *identity.Value) TargetOperation {
 			Concurrent: memberOf(of, "concurrent", goConcurrentOf),
 		},
 		Verify:          fillChecks(get(v, "verify")),
+		References:      References(textOr(v, "references", string(ReferencesOwn))),
 		Settle:          memberOf(v, "settle", durationOf),
 		Processing:      memberOf(v, "processing", durationOf),
 		Absence:         memberOf(v, "absence", wordOf[Absence]),

@@ -118,13 +118,19 @@ func (b goBinding) reported(op *onefold.Operation, request []byte, r *onefold.Wr
 // request (M15).
 func (b goBinding) confirmed(ans *onefold.Answer, op *onefold.Operation, request []byte, r *onefold.WriteReport) {
 	if readable(r.Reference) {
-		ans.Reference = r.Reference
+		ans.Reference, ans.NamedByRequest = r.Reference, b.asksFor(op, request, r.Reference)
 	} else {
 		ans.EffectExists, ans.Doubt = true, onefold.DoubtUnreadable
 		ans.Detail = "the effect exists, but the function gave no readable reference" + because(detailOf(r.Detail))
 	}
 	differs, hint := b.agreement(op, request, r.Record)
 	ans.Differs, ans.Detail = differs, ans.Detail+hint
+}
+
+// asksFor tells whether the request that the function is called with names a record.
+func (b goBinding) asksFor(op *onefold.Operation, request []byte, reference string) bool {
+	asked := b.approved(op, request).request
+	return reference != "" && asked != nil && holdsText(asked, reference)
 }
 
 // agreement holds a record against the approved request; hint names what it does

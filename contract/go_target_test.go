@@ -15,11 +15,18 @@ import (
 // change of their text.
 func payroll(t *testing.T, pairs ...string) onefold.Binding {
 	t.Helper()
-	text, err := os.ReadFile("testdata/agreements/go.yaml")
+	return bindingOf(t, "agreements/go.yaml", "payslips.issue", pairs...)
+}
+
+// bindingOf is the binding of a capability of the workspace acme that a file's
+// documents make, after a change of their text.
+func bindingOf(t *testing.T, file, capability string, pairs ...string) onefold.Binding {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	decoded, faults := DecodeFile("go.yaml", []byte(strings.NewReplacer(pairs...).Replace(string(text))))
+	decoded, faults := DecodeFile(file, []byte(strings.NewReplacer(pairs...).Replace(string(text))))
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
@@ -27,7 +34,7 @@ func payroll(t *testing.T, pairs ...string) onefold.Binding {
 	for i := range decoded {
 		docs = append(docs, doc(string(decoded[i].Source), max(decoded[i].Version, 1)))
 	}
-	b, err := loaded(t, docs...).Bind("acme", "payslips.issue", 0, "")
+	b, err := loaded(t, docs...).Bind("acme", capability, 0, "")
 	if err != nil {
 		t.Fatal(err)
 	}

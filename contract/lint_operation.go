@@ -19,6 +19,7 @@ func (l *linter) operation(d *Document, op *TargetOperation) {
 		l.refusal(d, op, &op.Responses[i])
 	}
 	l.absence(d, op)
+	l.references(d, op)
 	l.evidence(d, op)
 	l.format(d, op.Pointer+"/identity/format", op.Identity.Format)
 	l.format(d, op.Pointer+"/reference_format", op.ReferenceFormat)
@@ -119,6 +120,14 @@ func (l *linter) absence(d *Document, op *TargetOperation) {
 	}
 	judge("settle", op.Settle.Known(), op.Settle.Value == onefold.Forever)
 	judge("processing", op.Processing.Known(), op.Processing.Value == onefold.Forever)
+}
+
+// references refuses shared records where each request makes a record of its own
+// or none.
+func (l *linter) references(d *Document, op *TargetOperation) {
+	if op.References == ReferencesShared && op.Identity.Kind == IdentityCreateOnly {
+		l.fault(d, op.Pointer+"/references", "records are called shared, but the target creates one for each request and never replaces it", "leave references out")
+	}
 }
 
 // evidence refuses a look-up that is called one by identity or reference and

@@ -144,7 +144,9 @@ type TargetOperation struct {
 	Responses []Response // first match wins
 	Accepted  *Accepted  // nil where the target takes nothing on for later
 	Verify    []Check    // M15
-	Lookups   []Lookup   // tried in order
+	// References is never empty.
+	References References
+	Lookups    []Lookup // tried in order
 	// States sort the records that look-ups find; nil where every found record is
 	// an effect. Where the document has none, those of Accepted count: a record on
 	// which the target is still at work must not pass for an effect.
@@ -164,6 +166,17 @@ type TargetOperation struct {
 	// ReferenceFormat is $operation/reference's; a UUID by default.
 	ReferenceFormat Format
 }
+
+// References says whose the records are that the target's answers name.
+type References string
+
+// Whether the target's record is one operation's, or may be that of several: only
+// then its answer confirms an operation although another has recorded the same
+// reference (M18). That an operation's own request names the record is as good.
+const (
+	ReferencesOwn    References = "own"
+	ReferencesShared References = "shared"
+)
 
 // Absence says what an absent record proves.
 type Absence string

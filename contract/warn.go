@@ -29,11 +29,24 @@ func (l *linter) operationWarnings(d *Document, op *TargetOperation) {
 		}
 	}
 	l.timeoutWarning(d, op)
+	l.referencesWarning(d, op)
 	if op.Go == nil {
 		l.ruleWarnings(d, op)
 	}
 	for _, a := range assumptions(op) {
 		l.warn(d, a.pointer, fmt.Sprintf("%s is assumed by %s on %s: %s", a.member, a.Owner, a.Date, a.Reason), "")
+	}
+}
+
+// referencesWarning finds records that several operations may share without a word
+// of the contract, and such a word that leaves nothing to tell them apart.
+func (l *linter) referencesWarning(d *Document, op *TargetOperation) {
+	switch shared := op.References == ReferencesShared; {
+	case shared && len(op.Verify) == 0:
+		l.warn(d, op.Pointer+"/references", "records may be shared and nothing is verified: an answer with the record of another operation confirms, whatever that one asked for", "add verify")
+	case !shared && op.Identity.Kind == IdentityUpsert:
+		l.warn(d, op.Pointer, "the target writes over what is there, and references are own: an answer with a record that another operation has recorded goes to a person, unless the request names that record",
+			"write references: shared if several operations may write one record")
 	}
 }
 

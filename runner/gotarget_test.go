@@ -107,8 +107,8 @@ func TestARunnerLeavesGoTargetsThatItHasNoFunctionsFor(t *testing.T) {
 	}
 	r.Stop()
 	defer run(t, r, nil, map[string]onefold.Steps{"post-office": {
-		Write: func(context.Context, onefold.Call) (onefold.WriteReport, error) {
-			return onefold.Applied("LETTER-1"), nil
+		Write: func(_ context.Context, c onefold.Call) (onefold.WriteReport, error) {
+			return onefold.Applied("LETTER-" + c.Reference), nil
 		},
 	}})()
 	r.UntilState(waiting.ID, onefold.Confirmed)

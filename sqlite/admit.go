@@ -313,8 +313,9 @@ func (h *held) holds(k onefold.ClaimKey) bool {
 	return h.op.Key == k.Key && h.op.Workspace == k.Workspace && h.op.Capability == k.Capability
 }
 
-// Note appends an entry to an operation's timeline (M22), at most
-// onefold.MaxNotes for one operation; further ones are dropped. Errors:
+// Note appends an entry to an operation's timeline (M22), with the version and state
+// that the operation has at that moment, whatever the caller has read before; at most
+// onefold.MaxNotes for one operation, further ones are dropped. Errors:
 // operation_unknown.
 func (s *Store) Note(ctx context.Context, e onefold.Entry) error {
 	if e.At.IsZero() {
@@ -323,7 +324,9 @@ func (s *Store) Note(ctx context.Context, e onefold.Entry) error {
 	e.Event = onefold.EventNoted
 	return s.writer.do(ctx, func(w *session) error {
 		h, notes := &held{}, 0
-		err := w.row("operation.number", []any{e.Operation}, &h.num, &h.op.Workspace)
+		var version sql.NullInt64
+		var state sql.NullString
+		err := w.row("operation.now", []any{e.Operation}, &h.num, &h.op.Workspace, &version, &state)
 		if errors.Is(err, sql.ErrNoRows) {
 			return unknownOperation(e.Operation)
 		}
@@ -334,6 +337,10 @@ func (s *Store) Note(ctx context.Context, e onefold.Entry) error {
 			return err
 		}
 		entry := e
+		if version.Valid { // its standing is there
+			entry.Version = version.Int64
+			entry.From, entry.To = onefold.State(state.String), onefold.State(state.String)
+		}
 		if entry.Seq, err = w.nextSeq(); err != nil {
 			return err
 		}

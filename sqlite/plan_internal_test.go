@@ -189,6 +189,7 @@ func TestTheSchemaGuardsItself(t *testing.T) {
 	must(`INSERT INTO evidence VALUES (1, 1, 'ev_1', 'lookup', 'nothing', 0, '{}')`)
 	must(`INSERT INTO timeline VALUES (1, 1, 'w', 0, 'engine', 'x', 'admitted', NULL, NULL, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL)`)
 	must(`INSERT INTO document VALUES (1, 'target', '', 'erp', 1, x'', x'', 0, 'ada')`)
+	must(`INSERT INTO earlier_result VALUES ('B-1', 1)`)
 	must(`UPDATE sequence SET last = 5`)
 	for _, refused := range []string{
 		`DELETE FROM claim`,
@@ -202,6 +203,8 @@ func TestTheSchemaGuardsItself(t *testing.T) {
 		`UPDATE frozen SET body = x'00'`,
 		`UPDATE document SET canonical = x'00'`,
 		`UPDATE evidence SET document = '{"other": true}'`,
+		`UPDATE earlier_result SET reference = 'B-2'`,
+		`INSERT INTO earlier_result VALUES ('', 1)`,
 		`UPDATE timeline SET actor = 'nobody'`,
 		`UPDATE sequence SET last = 5`,
 		`UPDATE installation SET deployment = 'other'`,

@@ -180,7 +180,21 @@ func (s *session) replace(was, is *held, row *standingRow) (err error) {
 			s.unresolved[is.connection] = n + int(flag(after)-flag(before))
 		}
 	}
+	if err := s.keepEarlier(was, is); err != nil {
+		return err
+	}
 	return s.syncReviews(is, was.op.Reviews)
+}
+
+// keepEarlier makes an operation be found by the result that a person's decision
+// put another in the place of (M20, I32).
+func (s *session) keepEarlier(was, is *held) error {
+	before, now := was.op.Result, is.op.Result
+	if before == nil || now == nil || before.Reference == now.Reference {
+		return nil
+	}
+	_, err := s.exec("result.keep_earlier", before.Reference, is.num)
+	return err
 }
 
 func (s *session) insertLive(h *held, r *standingRow) error {

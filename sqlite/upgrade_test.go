@@ -30,6 +30,8 @@ func TestAFileOfTheFirstReleaseIsBroughtForward(t *testing.T) {
 	want[begun.Operation.State] = out.ID
 	want[onefold.Uncertain] = s.Ended(t, s.Admit(t, "lost").ID, onefold.OutcomeUnknown, "").ID
 	want[onefold.Confirmed] = s.Ended(t, s.Admit(t, "done").ID, onefold.OutcomeConfirmed, "B-1").ID
+	s.Correct(t, want[onefold.Confirmed], "B-2")
+	s.Correct(t, want[onefold.Confirmed], "B-3")
 	if err := s.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +45,7 @@ func TestAFileOfTheFirstReleaseIsBroughtForward(t *testing.T) {
 		`CREATE INDEX live_operation_by_state ON live_operation (workspace, state, created_at)`,
 		`CREATE INDEX live_operation_leased ON live_operation (operation) WHERE lease_token IS NOT NULL`,
 		`CREATE INDEX live_operation_attempts ON live_operation (operation) WHERE open_attempts > 0`,
+		`DROP TABLE earlier_result`,
 		`ALTER TABLE runner DROP COLUMN unproven`,
 		`DELETE FROM migration WHERE version > 1`,
 	} {
@@ -70,6 +73,12 @@ func TestAFileOfTheFirstReleaseIsBroughtForward(t *testing.T) {
 		found, _, err := store.List(ctx, onefold.Query{Workspace: storetest.Workspace, State: state, Limit: 10})
 		if err != nil || len(found) != 1 || found[0].ID != id {
 			t.Errorf("%s: %d operations, error %v", state, len(found), err)
+		}
+	}
+	for _, reference := range []string{"B-1", "B-2", "B-3"} {
+		found, _, err := store.List(ctx, onefold.Query{Workspace: storetest.Workspace, Reference: reference})
+		if err != nil || len(found) != 1 || found[0].ID != want[onefold.Confirmed] {
+			t.Errorf("by %s: %d operations, error %v", reference, len(found), err)
 		}
 	}
 	stats, err := store.Stats(ctx, storetest.Workspace)

@@ -28,6 +28,7 @@ func claimStories() []story {
 		{"an identity is free again with its key", identityFreedByRelease},
 		{"unresolved operations are capped", unresolvedCap},
 		{"notes are kept and bounded", notesBounded},
+		{"notes are of the version of their moment", notesAsOfNow},
 		{"nothing half is admitted", nothingHalf},
 	}
 }
@@ -333,6 +334,39 @@ func unresolvedCap(t *testing.T, s *Subject) {
 	}
 }
 
+// A note stands at its place among what happens: its version and state are those that
+// the operation has when it is written, whatever its writer had read.
+//
+// Proves: M5a, M22
+func notesAsOfNow(t *testing.T, s *Subject) {
+	ctx := context.Background()
+	read := s.Admit(t, "noted")
+	note := onefold.Entry{
+		Operation: read.ID, Actor: Caller(), Event: onefold.EventNoted, From: read.State, To: read.State, Version: read.Version,
+	}
+	is := []onefold.Operation{read}
+	is = append(is, s.Attempting(t, read.ID))
+	noError(t, s.Store.Note(ctx, note))
+	answered := s.Step(t, read.ID, s.Answer(last(&is[1]).ID, is[1].Token, onefold.OutcomeConfirmed, "B-1")).Operation
+	noError(t, s.Store.Note(ctx, note))
+	changes, err := s.Store.Changes(ctx, "", 0, 100)
+	noError(t, err)
+	version, notes := int64(0), []onefold.Entry{}
+	for _, e := range changes {
+		if e.Version < version {
+			t.Errorf("the version goes back from %d to %d with %s", version, e.Version, e.Event)
+		}
+		if version = e.Version; e.Event == onefold.EventNoted {
+			notes = append(notes, e)
+		}
+	}
+	for i, want := range []onefold.Operation{is[1], answered} {
+		if n := notes[i]; n.Version != want.Version || n.From != want.State || n.To != want.State {
+			t.Errorf("note %d is of version %d, %s to %s; the operation had %d, %s", i, n.Version, n.From, n.To, want.Version, want.State)
+		}
+	}
+}
+
 // Proves: M22
 func notesBounded(t *testing.T, s *Subject) {
 	ctx := context.Background()
@@ -350,7 +384,7 @@ func notesBounded(t *testing.T, s *Subject) {
 		t.Errorf("the timeline has %d entries, want %d notes and the admission", len(entries), onefold.MaxNotes)
 	}
 	got := entries[len(entries)-1]
-	note.Seq, note.At = got.Seq, s.Clock.Now()
+	note.Seq, note.At, note.From, note.To = got.Seq, s.Clock.Now(), op.State, op.State
 	if diff := cmp.Diff(note, got); diff != "" {
 		t.Errorf("a note differs (-given +read):\n%s", diff)
 	}

@@ -26,6 +26,7 @@ func stepStories() []story {
 		{"one decision wins for each version", oneDecision},
 		{"a disabled connection begins nothing", disabledStays},
 		{"a contradiction moves a finished operation back", contradiction},
+		{"an operation is found by every result that it had", everyResult},
 		{"a caller who has gone changes nothing unseen", callerGone},
 		{"a record that another operation has recorded confirms no second one", recordedOnce},
 		{"what others have recorded is known to the commit", recordedAtOnce},

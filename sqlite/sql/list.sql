@@ -13,7 +13,8 @@ o.workspace = ?1 AND o.created_at >= ?6 AND o.created_at < ?7
     AND (?13 = '' OR o.key = ?13) AND (?14 = '' OR o.identity = ?14)
     AND (?15 = '' OR o.reference = ?15
         OR EXISTS (SELECT 1 FROM live_operation AS x WHERE x.operation = o.num AND x.result_reference = ?15)
-        OR EXISTS (SELECT 1 FROM finished_operation AS x WHERE x.operation = o.num AND x.result_reference = ?15))
+        OR EXISTS (SELECT 1 FROM finished_operation AS x WHERE x.operation = o.num AND x.result_reference = ?15)
+        OR EXISTS (SELECT 1 FROM earlier_result AS x WHERE x.reference = ?15 AND x.operation = o.num))
     AND (?16 = '' OR EXISTS (SELECT 1 FROM review AS x WHERE x.id = ?16 AND x.operation = o.num))
     AND (?12 IS NULL OR ?12 IS NOT NULL);
 
@@ -102,6 +103,7 @@ WITH page AS (
 -- index: operation_by_released_reference
 -- index: live_operation_result
 -- index: finished_operation_result
+-- index: SEARCH e USING PRIMARY KEY
 WITH page AS (
     SELECT o.num FROM operation AS o
     WHERE o.num IN (
@@ -112,6 +114,8 @@ WITH page AS (
         SELECT l.operation FROM live_operation AS l WHERE l.result_reference = ?15
         UNION
         SELECT f.operation FROM finished_operation AS f WHERE f.result_reference = ?15
+        UNION
+        SELECT e.operation FROM earlier_result AS e WHERE e.reference = ?15
     ) AND {list.filter} {list.newest}
 )
 {operation.loaded};

@@ -26,9 +26,13 @@ WITH page AS (SELECT ?1 AS num)
 WITH page AS (SELECT operation AS num FROM claim WHERE digest = ?1)
 {operation.loaded};
 
--- name: operation.number
+-- name: operation.now
 -- index: operation_by_id
-SELECT num, workspace FROM operation WHERE id = ?1;
+SELECT o.num, o.workspace, coalesce(l.version, f.version), coalesce(l.state, f.state)
+FROM operation AS o
+LEFT JOIN live_operation AS l ON l.operation = o.num
+LEFT JOIN finished_operation AS f ON f.operation = o.num
+WHERE o.id = ?1;
 
 -- Both conflicts mean that the derived identity or reference is taken (I13a); any other is an error.
 -- name: operation.insert

@@ -36,6 +36,9 @@ UPDATE finished_operation SET version = ?2, standing = ?3 WHERE operation = ?1;
 -- index: INTEGER PRIMARY KEY
 DELETE FROM finished_operation WHERE operation = ?1;
 
+-- name: result.keep_earlier
+INSERT OR IGNORE INTO earlier_result (reference, operation) VALUES (?1, ?2);
+
 -- The standings of many operations, by their numbers as a JSON array.
 -- name: standing.known
 -- index: INTEGER PRIMARY KEY
