@@ -138,6 +138,12 @@ type Binding interface {
 	// same operation as it was then.
 	JudgeLookup(op *Operation, request []byte, x *Exchange) (LookupOutcome, Evidence)
 
+	// JudgeEvidence holds the body of delivered evidence of an effect, and the time at
+	// which its source says that it occurred, against the approved request and the
+	// admission: by the contract's verify fields and its records' times, as Judge and
+	// JudgeLookup do with an answer or a record (M15). body is a JSON text, nil for none.
+	JudgeEvidence(op *Operation, request []byte, occurredAt *time.Time, body []byte) EvidenceJudgement
+
 	// Route says where and how the binding's requests travel.
 	Route() Route
 }

@@ -56,7 +56,7 @@ func (l *Ledger) Retry(ctx context.Context, d Decision) (Operation, error) {
 }
 
 // Resolve records a person's decision on an uncertain or contradicted
-// operation. Errors: operation_unknown, member_invalid (no reference),
+// operation. Errors: operation_unknown, member_invalid (a blank reason or reference),
 // not_decidable, attempt_open, barred, stale_version.
 func (l *Ledger) Resolve(ctx context.Context, d Decision, r Resolution) (Operation, error) {
 	if !slices.Contains([]ResolutionOutcome{ResolveConfirmed, ResolveRejected, ResolveNotApplied}, r.Outcome) {
@@ -65,13 +65,16 @@ func (l *Ledger) Resolve(ctx context.Context, d Decision, r Resolution) (Operati
 	if Blank(d.Reason) {
 		return Operation{}, &Error{Code: CodeMemberInvalid, Pointer: "/reason", Message: "a decision needs a reason"}
 	}
+	if r.Reference != "" && !ReadableReference(r.Reference) {
+		return Operation{}, unreadableReference()
+	}
 	return l.decide(ctx, d, Event{Kind: EventResolved, Resolution: &r, Evidence: l.operatorEvidence(d, string(r.Outcome), r.Reference)})
 }
 
 func (l *Ledger) operatorEvidence(d Decision, what, reference string) *Evidence {
 	e := &Evidence{
 		ID: l.NewID(PrefixEvidence), Kind: EvidenceOperator,
-		Asserts: AssertsNothing, Reference: reference, Detail: "decided " + what + ": " + d.Reason, RecordedBy: d.By,
+		Asserts: AssertsNothing, Reference: reference, Detail: "decided " + what + ": " + Named(d.Reason), RecordedBy: d.By,
 	}
 	switch ResolutionOutcome(what) {
 	case ResolveConfirmed:
@@ -83,7 +86,7 @@ func (l *Ledger) operatorEvidence(d Decision, what, reference string) *Evidence 
 }
 
 // Release decides one hold. Errors: operation_unknown, hold_unknown,
-// member_invalid (no reason), stale_version.
+// member_invalid (a blank reason), stale_version.
 func (l *Ledger) Release(ctx context.Context, d Decision, h HoldDecision) (Operation, error) {
 	if Blank(d.Reason) {
 		return Operation{}, &Error{Code: CodeMemberInvalid, Pointer: "/reason", Message: "a decision needs a reason"}
@@ -92,23 +95,7 @@ func (l *Ledger) Release(ctx context.Context, d Decision, h HoldDecision) (Opera
 }
 
 // Assign hands an open review to another owner. Errors: operation_unknown,
-// review_unknown, member_invalid, stale_version.
+// review_unknown, member_invalid (a blank owner), stale_version.
 func (l *Ledger) Assign(ctx context.Context, d Decision, a Assignment) (Operation, error) {
 	return l.decide(ctx, d, Event{Kind: EventAssigned, Assignment: &a})
-}
-
-// Deliver records evidence that came late or by hand (M8, M17–M20). The same
-// source and event id a second time changes nothing. Errors: operation_unknown,
-// member_invalid, stale_version.
-func (l *Ledger) Deliver(ctx context.Context, d Decision, e Evidence) (Operation, error) {
-	switch e.Asserts {
-	case AssertsEffect, AssertsNoEffect, AssertsNothing:
-	default:
-		return Operation{}, &Error{Code: CodeMemberInvalid, Pointer: "/asserts", Message: "asserts is effect_exists, no_effect or nothing"}
-	}
-	e.ID = l.NewID(PrefixEvidence)
-	e.Kind, e.RecordedBy = EvidenceOperator, d.By
-	return l.decide(ctx, d, Event{Kind: EventObserved, Evidence: &e, Observation: &Observation{
-		Asserts: e.Asserts, Reference: e.Reference, ByHand: true, Attempt: e.Attempt,
-	}})
 }

@@ -239,11 +239,18 @@ type LookupOutcome struct {
 type Observation struct {
 	Asserts   Assertion
 	Reference string
-	Differs   []Mismatch
+	// Differs, Unshown and Predates are what came of holding the evidence against the
+	// approved request and the admission (Binding.JudgeEvidence, M15). With any of them
+	// it does not confirm by itself. Unshown are the places, as JSON Pointers, that the
+	// contract verifies and that the evidence does not show; Predates tells that what it
+	// speaks of is older than the operation.
+	Differs  []Mismatch
+	Unshown  []string
+	Predates bool
 	// FinallyFailed: the target itself states that the operation failed for good.
 	FinallyFailed bool
-	// ByHand: delivered by an operator or an evidence token; a no_effect then is
-	// shown and moves nothing.
+	// ByHand: a person delivered it, and no machine. What either of them delivers as
+	// no_effect is shown and moves nothing: FinallyFailed alone does.
 	ByHand bool
 	// Attempt is the attempt that it speaks of, if it names one.
 	Attempt string

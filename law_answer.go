@@ -1,9 +1,6 @@
 package onefold
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Guards and actions of the rows in which an attempt's answer arrives, by its
 // holder or late.
@@ -285,6 +282,13 @@ func (s *step) barMultiple(reference string) {
 // effectOnPrepared: an effect exists where none was thought to be, and it does
 // not confirm. Whoever sends next would make a second one.
 func (s *step) effectOnPrepared(reference string, ms []Mismatch, several bool) {
+	s.barOnPrepared(reference, ms, several)
+	s.becomeDoubtful(DoubtEffectExists)
+}
+
+// barOnPrepared is effectOnPrepared without what is planned then: a review that it
+// opens has a reason of its own.
+func (s *step) barOnPrepared(reference string, ms []Mismatch, several bool) {
 	s.bar(BarEffectExists)
 	s.see(reference)
 	if s.op.AbsenceRecorded {
@@ -296,7 +300,6 @@ func (s *step) effectOnPrepared(reference string, ms []Mismatch, several bool) {
 	if several || s.otherSeen(reference) {
 		s.barMultiple(reference)
 	}
-	s.becomeDoubtful(DoubtEffectExists)
 }
 
 func (s *step) endKeyConflict() {
@@ -391,18 +394,26 @@ func (s *step) effectElsewhere(reference string, from LearntFrom) {
 		s.reviewTaken(reference)
 		return
 	}
-	s.op.Elsewhere = &Result{Reference: reference, LearntFrom: from, At: s.now}
+	s.op.Elsewhere = &Result{Reference: reference, LearntFrom: from, By: s.toldBy(from), At: s.now}
 	s.op.ElsewhereShared = s.mayShare(reference)
 	if s.ev.Evidence != nil {
 		s.op.Elsewhere.Evidence = s.ev.Evidence.ID
 	}
 }
 
+// toldBy is whose word a result is that onefold did not read at the target.
+func (s *step) toldBy(from LearntFrom) string {
+	if from == LearntFromEvent || from == LearntFromOperator {
+		return s.ev.Actor.Name
+	}
+	return ""
+}
+
 // confirm records the result. Whoever is prepared although an effect exists was
 // told of an absence that was none: that is a contradiction (M20).
 func (s *step) confirm(reference string, from LearntFrom) {
 	s.see(reference)
-	s.op.Result = &Result{Reference: reference, LearntFrom: from, At: s.now}
+	s.op.Result = &Result{Reference: reference, LearntFrom: from, By: s.toldBy(from), At: s.now}
 	if s.ev.Evidence != nil {
 		s.op.Result.Evidence = s.ev.Evidence.ID
 	}
@@ -456,29 +467,4 @@ func (s *step) endExhaustedHold() {
 func (s *step) exhaustHold() {
 	s.op.MaybeApplied = false
 	s.holdExhausted(ReviewRetryExhausted, "the retry budget is spent; no attempt had an effect")
-}
-
-func describeMismatches(ms []Mismatch) string {
-	text := "the target's record differs from the approved request"
-	for i, m := range ms {
-		sep := ", "
-		if i == 0 {
-			sep = ": "
-		}
-		text += sep + m.Pointer + " is " + m.Found + ", approved was " + m.Approved
-	}
-	return text
-}
-
-func describeReferences(refs []string) string {
-	sorted := slices.Sorted(slices.Values(refs))
-	text := "the target holds more than one record for this operation"
-	for i, r := range sorted {
-		sep := ", "
-		if i == 0 {
-			sep = ": "
-		}
-		text += sep + r
-	}
-	return text
 }

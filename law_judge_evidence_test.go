@@ -13,6 +13,9 @@ type claim struct {
 	confirms  bool // and the evidence could record it
 	reference string
 	differs   bool
+	older     bool // delivered: of a record that is older than the operation
+	less      bool // delivered: without all that the contract verifies
+	none      bool // there is no effect; of one attempt, if it names one
 	several   bool
 	conflict  bool // the identity was used with another request
 	record    bool // a record exists, or is being made, that may be the effect
@@ -43,7 +46,7 @@ func (c claim) against(op *Operation) (b bars) {
 }
 
 func (c claim) agrees(op *Operation) bool {
-	return c.confirms && c.reference != "" && !c.taken && c.against(op) == 0 && barsOf(op.Barred)&blocking == 0
+	return c.confirms && c.reference != "" && !c.taken && !c.older && !c.less && c.against(op) == 0 && barsOf(op.Barred)&blocking == 0
 }
 
 // reviewFor names the review for bars that disagreeing evidence sets: where one
@@ -66,9 +69,16 @@ func judgeClaim(op *Operation, c claim) (r ruling, ok bool) {
 	against := c.against(op)
 	switch {
 	case isOver(op.State):
-		return judgeClaimAfter(op, c), c.effect || c.likely
+		return judgeClaimAfter(op, c), c.effect || c.likely || c.none
 	case op.State == Prepared && c.effect:
 		return judgeClaimBefore(op, c), true
+	case c.effect && c.older: // M15: none of this operation's, until a person says so
+		r = same(op)
+		r.due, r.review = kept, ReviewPredates
+		if op.State == Uncertain {
+			r.due, r.lease = free, free
+		}
+		return r, true
 	case against != 0: // attempting and uncertain, and a conflict on prepared
 		r = doubtful(op, against)
 		r.review = reviewFor(against)
@@ -78,7 +88,10 @@ func judgeClaim(op *Operation, c claim) (r ruling, ok bool) {
 	case op.State == Attempting:
 		r = same(op)
 		r.bars |= exists
-		if c.taken && op.Elsewhere == nil {
+		switch {
+		case c.less && c.reference != "":
+			r.review = ReviewEvidence
+		case c.taken && op.Elsewhere == nil:
 			r.review = ReviewExistsElsewhere
 		}
 		return r, true
@@ -92,7 +105,11 @@ func judgeClaim(op *Operation, c claim) (r ruling, ok bool) {
 		r.review = ReviewExistsElsewhere
 		return r, true
 	}
-	return doubtful(op, exists), true
+	r = doubtful(op, exists)
+	if c.less && c.reference != "" && barsOf(op.Barred)&blocking == 0 {
+		r.review = ReviewEvidence // with what is missing
+	}
+	return r, true
 }
 
 // judgeClaimBefore: an effect exists although the operation is prepared.
@@ -107,6 +124,10 @@ func judgeClaimBefore(op *Operation, c claim) ruling {
 		case r.review != "":
 		case c.taken:
 			r.review = ReviewExistsElsewhere
+		case c.older:
+			r.review = ReviewPredates
+		case c.less && c.reference != "":
+			r.review = ReviewEvidence
 		}
 	}
 	if op.AbsenceRecorded {
@@ -130,7 +151,13 @@ func judgeClaimAfter(op *Operation, c claim) ruling {
 	if a := attemptOf(op, c.attempt); op.State == Confirmed && c.reference == "" && a != nil && a.ProvenBy == ProvenByOperator {
 		disagrees = true
 	}
-	if c.effect && disagrees || c.likely && (op.State != Confirmed || c.record && !known) {
+	// One that is not as approved disagrees under whatever reference, but where a
+	// person has decided about such a difference.
+	if c.differs && barsOf(op.Barred)&differs == 0 {
+		disagrees = true
+	}
+	denied := c.none && op.State == Confirmed && (c.attempt == "" || cleanBut(op, c.attempt))
+	if denied || c.effect && disagrees || c.likely && (op.State != Confirmed || c.record && !known) {
 		r.contradicted = true
 		if !op.Contradicted {
 			r.review = ReviewContradicted
@@ -163,7 +190,8 @@ func judgeAnswer(op *Operation, ev *Event, now time.Time) ruling {
 		c.record = saysExists
 		c.likely = slices.Contains([]Outcome{OutcomeExists, OutcomeAccepted, OutcomeInProgress, OutcomeKeyConflict}, answer.Outcome)
 	}
-	noEffect := !c.effect && slices.Contains([]Outcome{OutcomeRejected, OutcomeNotApplied, OutcomeNotSent}, answer.Outcome)
+	c.none = !c.effect && slices.Contains([]Outcome{OutcomeRejected, OutcomeNotApplied, OutcomeNotSent}, answer.Outcome)
+	noEffect := c.none
 	// The operation as it is once this attempt's verdict is known.
 	after := *op
 	after.Attempts = slices.Clone(op.Attempts)
@@ -292,7 +320,11 @@ func judgeLookup(op *Operation, ev *Event, now time.Time) ruling {
 		effect: l.Result == LookupSeveral || l.Result == LookupFound && !older && !l.FinallyFailed,
 	}
 	c.confirms = c.effect && !c.several
-	// A poll of what the target itself called so is its direct word (M18).
+	for result := op.Result; result != nil; result = result.Earlier { // the recorded effect has failed
+		c.none = c.none || l.Result == LookupFound && l.FinallyFailed && result.Reference == l.Reference
+	}
+	// A poll under what the target itself called the work is its direct word; that a
+	// record carries this operation's own value is as good where records are shared (M18).
 	_, recorded := ev.Recorded[l.Reference]
 	poll := l.Polled && op.Accepted != nil && op.Accepted.Reference != "" && !op.Accepted.Found
 	found := l.Result == LookupFound && !older
@@ -350,8 +382,9 @@ func judgeObserved(op *Operation, ev *Event) ruling {
 	o := ev.Observation
 	c := claim{
 		effect: o.Asserts == AssertsEffect, confirms: o.Asserts == AssertsEffect, reference: o.Reference,
-		differs: len(o.Differs) > 0, from: LearntFromEvent, attempt: o.Attempt,
+		differs: len(o.Differs) > 0, from: LearntFromEvent, attempt: o.Attempt, older: o.Predates, less: len(o.Unshown) > 0,
 	}
+	c.none = !c.effect && (o.Asserts == AssertsNoEffect || o.FinallyFailed)
 	if o.ByHand {
 		c.from = LearntFromOperator
 	}

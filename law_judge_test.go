@@ -330,10 +330,21 @@ func replayIsSafe(op *Operation, p *Policy, scope string, now time.Time) bool {
 	n := len(op.Attempts)
 	return slices.Contains(p.InDoubt, StepReplay) && p.Window > 0 && len(op.Barred) == 0 &&
 		op.FirstDispatched != nil && (p.Window == Forever || !now.After(op.FirstDispatched.Add(p.Window-p.WindowMargin))) &&
-		scope == op.Scope && (unfinished(op) == 0 || p.ConcurrentSafe) &&
+		scope == op.Scope && (unfinished(op) == 0 && workOver(op, p, now) || p.ConcurrentSafe) &&
 		n > 0 && !op.Attempts[n-1].Stored && n < MaxAttempts &&
 		op.Retry.Spent < p.RetryAttempts && now.Sub(*op.Retry.Since) < p.RetryWithin &&
 		(op.StartDeadline == nil || now.Before(*op.StartDeadline))
+}
+
+// workOver tells that the target has had its time for everything that reached it.
+func workOver(op *Operation, p *Policy, now time.Time) bool {
+	for _, a := range op.Attempts {
+		harmless := a.ProvenBy != "" || a.Verdict == VerdictNotSent || a.Verdict == VerdictNotApplied || a.Verdict == VerdictRejected
+		if a.EndedAt != nil && !harmless && (now.Sub(*a.EndedAt) < p.Processing || now.Sub(*a.EndedAt) < p.Timeout) {
+			return false
+		}
+	}
+	return true
 }
 
 // prepareAgain is "prepared, due after back-off; then as the budget row says".

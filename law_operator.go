@@ -1,6 +1,9 @@
 package onefold
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Guards and actions of the rows in which a plan is reconsidered, a caller
 // withdraws, or a person decides.
@@ -175,7 +178,7 @@ func (s *step) decide(decision string) {
 }
 
 func (s *step) resolveConfirmed() {
-	s.decide("confirmed as " + s.ev.Resolution.Reference)
+	s.decide("confirmed as " + Named(s.ev.Resolution.Reference))
 	s.confirm(s.ev.Resolution.Reference, LearntFromOperator)
 }
 
@@ -213,27 +216,55 @@ func (s *step) contradict(detail string) {
 	s.op.Contradicted = true
 	s.detail = detail
 	s.openReview(ReviewContradicted, detail)
+	s.tellIn(ReviewContradicted, detail)
 	s.notify("operation.contradicted")
+}
+
+// tellIn puts words into the review for the reason, unless they are there: it may
+// have been open already, for something else. A review that says a great deal is
+// left as it is; all of the evidence is on record.
+func (s *step) tellIn(reason ReviewReason, words string) {
+	r := s.newestReview(reason)
+	if r == nil || strings.Contains(r.Detail, words) || len(r.Detail) > MaxExcerpt {
+		return
+	}
+	r.Detail, s.news = joined(r.Detail, words), true
 }
 
 func (s *step) notContradicted() bool { return !s.op.Contradicted }
 
 // disagrees tells whether an effect with the given reference (perhaps unknown)
-// contradicts what is recorded.
-func (s *step) disagrees(reference, attempt string) bool {
-	if s.op.State != Confirmed {
+// contradicts what is recorded. One that is not what was approved does, though it
+// has the recorded reference, unless a person has seen such a difference before.
+func (s *step) disagrees(reference, attempt string, ms []Mismatch) bool {
+	switch {
+	case s.op.State != Confirmed:
 		return true
-	}
-	for r := s.op.Result; r != nil; r = r.Earlier {
-		if r.Reference == reference {
-			return false
-		}
-	}
-	if reference != "" {
+	case len(ms) > 0 && !s.op.IsBarred(BarDiffers):
+		return true
+	case s.isResult(reference):
+		return false
+	case reference != "":
 		return true
 	}
 	a := s.op.Attempt(attempt)
 	return a != nil && a.ProvenBy == ProvenByOperator
+}
+
+// isResult tells whether a reference is, or was, recorded as the result.
+func (s *step) isResult(reference string) bool {
+	for r := s.op.Result; r != nil; r = r.Earlier {
+		if r.Reference == reference {
+			return true
+		}
+	}
+	return false
+}
+
+// deniesResult tells whether word of no effect contradicts a recorded one: it does
+// if it speaks of the operation, or of the only attempt that can have had it.
+func (s *step) deniesResult(attempt string) bool {
+	return s.op.State == Confirmed && (attempt == "" || s.op.Clean(attempt))
 }
 
 // answerDisagrees: an effect, or, where none was to be, one that is likely or still
@@ -242,13 +273,15 @@ func (s *step) answerDisagrees() bool {
 	a := s.ev.Answer
 	switch {
 	case s.answerAnyEffect():
-		return s.disagrees(a.Reference, a.Attempt)
+		return s.disagrees(a.Reference, a.Attempt, a.Differs)
+	case s.answerRefuses():
+		return s.deniesResult(a.Attempt)
 	case !s.answerSuggests() || s.existsElsewhere():
 		return false
 	case s.op.State != Confirmed:
 		return true
 	}
-	return s.answerExists() && a.Reference != "" && s.disagrees(a.Reference, "")
+	return s.answerExists() && a.Reference != "" && s.disagrees(a.Reference, "", nil)
 }
 
 func (s *step) lookupDisagrees() bool {
@@ -257,9 +290,10 @@ func (s *step) lookupDisagrees() bool {
 	case LookupSeveral:
 		return true
 	case LookupFound:
-		return s.foundOurs() && s.disagrees(l.Reference, "")
+		return s.foundOurs() && s.disagrees(l.Reference, "", l.Differs) ||
+			l.FinallyFailed && s.op.State == Confirmed && s.isResult(l.Reference)
 	case LookupPending: // an effect to come
-		return s.op.State != Confirmed || l.Reference != "" && s.disagrees(l.Reference, "")
+		return s.op.State != Confirmed || l.Reference != "" && s.disagrees(l.Reference, "", nil)
 	case LookupCandidates:
 		return s.op.State != Confirmed && s.unseenCandidates()
 	case LookupAbsent, LookupInconclusive:
@@ -282,39 +316,42 @@ func sameRecord(a, b Candidate) bool {
 }
 
 func (s *step) observationDisagrees() bool {
-	return s.observedEffect() && s.disagrees(s.ev.Observation.Reference, s.ev.Observation.Attempt)
+	o := s.ev.Observation
+	if s.observedEffect() {
+		return s.disagrees(o.Reference, o.Attempt, o.Differs)
+	}
+	return (o.Asserts == AssertsNoEffect || o.FinallyFailed) && s.deniesResult(o.Attempt)
 }
 
 func (s *step) lateContradicts() {
 	s.lateRecord()
-	s.contradict(contradiction(s.ev.Answer.Reference))
+	a := s.ev.Answer
+	s.contradict(contradiction(a.Reference, s.answerAnyEffect() || !s.answerRefuses(), a.Differs))
 }
 
 func (s *step) lookupContradicts() {
-	s.see(s.ev.Lookup.Reference)
-	s.contradict(contradiction(s.ev.Lookup.Reference))
+	l := s.ev.Lookup
+	s.see(l.Reference)
+	s.contradict(contradiction(l.Reference, !l.FinallyFailed, l.Differs))
 	s.showFound(ReviewContradicted)
 }
 
 func (s *step) observationContradicts() {
-	s.see(s.ev.Observation.Reference)
-	s.contradict(contradiction(s.ev.Observation.Reference))
-}
-
-func contradiction(reference string) string {
-	if reference == "" {
-		return "evidence of an effect disagrees with what is recorded"
+	o := s.ev.Observation
+	if s.observedEffect() {
+		s.see(o.Reference)
 	}
-	return "evidence of the effect " + reference + " disagrees with what is recorded"
+	s.contradict(contradiction(o.Reference, s.observedEffect(), o.Differs))
 }
 
 func (s *step) correct() {
 	earlier := s.op.Result
 	s.op.Contradicted = false
-	s.detail = "decided: confirmed as " + s.ev.Resolution.Reference
+	s.detail = "decided: confirmed as " + Named(s.ev.Resolution.Reference)
 	s.see(s.ev.Resolution.Reference)
 	s.op.Result = &Result{
-		Reference: s.ev.Resolution.Reference, LearntFrom: LearntFromOperator, At: s.now, Earlier: earlier,
+		Reference: s.ev.Resolution.Reference, LearntFrom: LearntFromOperator, By: s.toldBy(LearntFromOperator), At: s.now,
+		Earlier: earlier,
 	}
 	s.settle("confirmed")
 }
@@ -341,7 +378,7 @@ func (s *step) noOwner() bool      { return Blank(s.ev.Assignment.Owner) }
 
 func (s *step) assign() {
 	r := s.review(s.ev.Assignment.Review)
-	s.detail = "review handed from " + r.Owner + " to " + s.ev.Assignment.Owner
+	s.detail = "review handed from " + Named(r.Owner) + " to " + Named(s.ev.Assignment.Owner)
 	r.Owner = s.ev.Assignment.Owner
 }
 
@@ -361,6 +398,6 @@ func (s *step) escalate() {
 	r := s.dueEscalation()
 	at := s.now
 	r.EscalatedAt = &at
-	s.detail = "review escalated to " + r.EscalateTo
+	s.detail = "review escalated to " + Named(r.EscalateTo)
 	s.notify("review.overdue")
 }

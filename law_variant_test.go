@@ -169,10 +169,15 @@ var observations = func() (list []Observation) {
 		for _, by := range []bool{false, true} {
 			for _, m := range [][]Mismatch{nil, odd} {
 				list = append(list, Observation{Asserts: AssertsEffect, Reference: ref, ByHand: by, Differs: m})
+				list = append(list, Observation{Asserts: AssertsEffect, Reference: ref, ByHand: by, Differs: m, Predates: true})
 			}
+			list = append(list, Observation{Asserts: AssertsEffect, Reference: ref, ByHand: by, Unshown: []string{"/total"}})
 			list = append(list, Observation{Asserts: AssertsNoEffect, Reference: ref, ByHand: by, FinallyFailed: ref != ""})
 		}
-		list = append(list, Observation{Asserts: AssertsEffect, Reference: ref, Attempt: "att_1"})
+		list = append(
+			list, Observation{Asserts: AssertsEffect, Reference: ref, Attempt: "att_1"}, Observation{Asserts: AssertsNoEffect, Reference: ref, Attempt: "att_1"},
+			Observation{Asserts: AssertsEffect, Reference: ref, Unshown: []string{"/total"}, Differs: odd, Predates: true},
+		)
 	}
 	return append(
 		list, Observation{Asserts: AssertsNothing}, Observation{Asserts: AssertsNothing, FinallyFailed: true},

@@ -148,8 +148,11 @@ const (
 type Result struct {
 	Reference  string     `json:"reference"` // the target's own reference, never empty
 	LearntFrom LearntFrom `json:"learnt_from"`
-	Evidence   string     `json:"evidence,omitempty"` // id of the evidence that proves it
-	At         time.Time  `json:"at"`
+	// By names who delivered the evidence or decided; empty where onefold itself read
+	// it from the target.
+	By       string    `json:"by,omitempty"`
+	Evidence string    `json:"evidence,omitempty"` // id of the evidence that proves it
+	At       time.Time `json:"at"`
 	// Earlier is what was recorded before an operator resolved a contradiction
 	// with another reference; nil otherwise.
 	Earlier *Result `json:"earlier,omitempty"`

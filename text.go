@@ -69,6 +69,25 @@ func Shown(text string) string {
 	return plain
 }
 
+// ShownLines is Shown for a text of several lines that stands alone, such as a
+// request: line feeds and tabs stay, and nothing is put in quotes.
+func ShownLines(text string) string {
+	var b strings.Builder
+	for rest := text; rest != ""; {
+		end := strings.IndexAny(rest, "\n\t")
+		if end < 0 {
+			end = len(rest)
+		}
+		b.WriteString(written(rest[:end]))
+		if end < len(rest) {
+			b.WriteByte(rest[end])
+			end++
+		}
+		rest = rest[end:]
+	}
+	return b.String()
+}
+
 // Named is Shown for a text within a sentence: it is in quotes unless it is one
 // word, so that no words of it are taken for the sentence's own.
 func Named(text string) string {
@@ -78,6 +97,15 @@ func Named(text string) string {
 		return plain
 	}
 	return inQuotes(plain)
+}
+
+// named are texts as Named shows them, in one line.
+func named(texts []string, between string) string {
+	out := make([]string, len(texts))
+	for i := range texts {
+		out[i] = Named(texts[i])
+	}
+	return strings.Join(out, between)
 }
 
 // gapped tells whether white space follows white space.

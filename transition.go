@@ -245,15 +245,17 @@ func lookupRows() []Transition {
 
 func observationRows() []Transition {
 	return []Transition{
-		{ID: "observe/prepared-effect", From: inPrepared, On: EventObserved, When: "an effect, with reference, and agrees; no other operation has recorded it", To: Confirmed, Does: "lease revoked; contradicted if absence had been recorded", guard: (*step).observedAgrees, act: (*step).observedConfirmed},
-		{ID: "observe/prepared-bar", From: inPrepared, On: EventObserved, When: "an effect, without agreement or reference", To: Uncertain, Does: "lease revoked; barred effect_exists, and as it disagrees; contradicted if absence had been recorded", guard: (*step).observedEffect, act: (*step).observedOnPrepared},
+		{ID: "observe/prepared-effect", From: inPrepared, On: EventObserved, When: "an effect, with reference, and agrees in all that the contract verifies; no other operation has recorded it", To: Confirmed, Does: "lease revoked; contradicted if absence had been recorded", guard: (*step).observedAgrees, act: (*step).observedConfirmed},
+		{ID: "observe/prepared-bar", From: inPrepared, On: EventObserved, When: "an effect, without agreement or reference", To: Uncertain, Does: "lease revoked; barred effect_exists, and as it disagrees; review predates or evidence where it is old or does not show enough; contradicted if absence had been recorded", Rules: "M11c M15", guard: (*step).observedEffect, act: (*step).observedOnPrepared},
+		{ID: "observe/predates", From: inDoubtful, On: EventObserved, When: "an effect that is older than the operation", Does: "review predates", Rules: "M15", guard: (*step).observedPredates, act: (*step).observedReviewPredates},
 		{ID: "observe/differs", From: inDoubtful, On: EventObserved, When: "an effect that differs from the intent", To: Uncertain, Does: "barred differs; review", Rules: "M15", guard: (*step).observedDiffers, act: (*step).observedBarDiffers},
 		{ID: "observe/multiple", From: inDoubtful, On: EventObserved, When: "an effect with another reference than the known one", To: Uncertain, Does: "barred multiple_effects; review", Rules: "M15", guard: (*step).observedOther, act: (*step).observedBarMultiple},
-		{ID: "observe/attempting", From: inAttempting, On: EventObserved, When: "an effect", Does: "stays; barred effect_exists", Rules: "M11c", guard: (*step).observedEffect, act: (*step).observedBarStays},
+		{ID: "observe/attempting", From: inAttempting, On: EventObserved, When: "an effect", Does: "stays; barred effect_exists; review evidence where it does not show all that the contract verifies", Rules: "M11c M15", guard: (*step).observedEffect, act: (*step).observedBarStays},
 		{ID: "observe/failed", From: inUncertain, On: EventObserved, When: "the target states that the operation finally failed; no attempt open; no effect, no other reference and no other operation's record known", To: Rejected, Does: "the failure is recorded", guard: (*step).observedFailed, act: (*step).observedRejected},
 		{ID: "observe/blocked", From: inUncertain, On: EventObserved, When: "an effect, and barred differs, key_conflict or multiple_effects", Does: "barred effect_exists; evidence for the review", Rules: "M11c M15", guard: (*step).observedBlocked, act: (*step).observedEvidence},
 		{ID: "observe/taken", From: inUncertain, On: EventObserved, When: "an effect whose reference another operation has recorded", Quiet: true, Does: "review exists_elsewhere, which names that operation", Rules: "M18", guard: (*step).observedTaken, act: (*step).observedReviewTaken},
-		{ID: "observe/confirmed", From: inUncertain, On: EventObserved, When: "an effect, with reference, and agrees; no other operation has recorded it", To: Confirmed, Does: "the result is recorded", guard: (*step).observedAgrees, act: (*step).observedConfirmed},
+		{ID: "observe/unshown", From: inUncertain, On: EventObserved, When: "an effect, with reference, whose evidence does not show all that the contract verifies", Does: "barred effect_exists; review evidence, which says what is missing", Rules: "M11c M15", guard: (*step).observedUnshown, act: (*step).observedReviewUnshown},
+		{ID: "observe/confirmed", From: inUncertain, On: EventObserved, When: "an effect, with reference, and agrees in all that the contract verifies; no other operation has recorded it", To: Confirmed, Does: "the result is recorded", guard: (*step).observedAgrees, act: (*step).observedConfirmed},
 		{ID: "observe/effect", From: inUncertain, On: EventObserved, When: "an effect without a reference", Does: "barred effect_exists", guard: (*step).observedEffect, act: (*step).observedBar},
 		{ID: "observe/recorded", From: inOpen, On: EventObserved, Quiet: true, Does: "recorded; shown in the review"},
 	}
@@ -338,11 +340,11 @@ func operatorRows() []Transition {
 
 func settledRows() []Transition {
 	return []Transition{
-		{ID: "settled/answer-disagrees", From: inSettled, On: EventAnswered, When: "late: it disagrees with what is recorded", Does: "contradicted; review", Rules: "M20", guard: (*step).answerDisagrees, act: (*step).lateContradicts},
+		{ID: "settled/answer-disagrees", From: inSettled, On: EventAnswered, When: "late: it disagrees with what is recorded, or denies it of the only attempt that can have had the effect", Does: "contradicted; review", Rules: "M20", guard: (*step).answerDisagrees, act: (*step).lateContradicts},
 		{ID: "settled/answer", From: inSettled, On: EventAnswered, When: "late: it agrees or asserts nothing", Does: "recorded; the attempt is closed", Rules: "M19", act: (*step).lateRecord},
 		{ID: "settled/lookup-disagrees", From: inSettled, On: EventLookedUp, When: "it disagrees with what is recorded", Does: "contradicted; review", Rules: "M20", guard: (*step).lookupDisagrees, act: (*step).lookupContradicts},
 		{ID: "settled/lookup", From: inSettled, On: EventLookedUp, Quiet: true, Does: "recorded", Rules: "M19"},
-		{ID: "settled/observed-disagrees", From: inSettled, On: EventObserved, When: "it disagrees with what is recorded", Does: "contradicted; review", Rules: "M20", guard: (*step).observationDisagrees, act: (*step).observationContradicts},
+		{ID: "settled/observed-disagrees", From: inSettled, On: EventObserved, When: "it disagrees with what is recorded: another effect, one that is not as approved, or none where one is recorded", Does: "contradicted; review", Rules: "M20", guard: (*step).observationDisagrees, act: (*step).observationContradicts},
 		{ID: "settled/observed", From: inSettled, On: EventObserved, Quiet: true, Does: "recorded", Rules: "M19"},
 		{ID: "settled/agreed", From: inSettled, On: EventResolved, When: "not contradicted", Refusal: CodeNotDecidable, Rules: "M20", guard: (*step).notContradicted},
 		{ID: "settled/corrected", From: inSettled, On: EventResolved, When: "contradicted; confirmed with a reference", To: Confirmed, Does: "the earlier result is kept beside it; nothing is sent", Rules: "M20", guard: resolves(ResolveConfirmed), act: (*step).correct},

@@ -153,10 +153,15 @@ func (s *Server) deliver(c *call) (*reply, error) {
 	if e.Source == "" {
 		e.Source = c.who.name
 	}
+	if !c.who.has(onefold.RoleOperate) {
+		e.Kind = onefold.EvidenceEvent // no person's word
+	}
+	var said []byte
 	if body, ok := c.body["body"]; ok && body.Kind() != identity.Null {
 		e.Excerpt, e.Digest, e.BytesIn = excerpt(body)
+		said = body.Raw()
 	}
-	op, err := s.ledger.Deliver(c.ctx, d, e)
+	op, err := s.ledger.Deliver(c.ctx, d, e, said)
 	if err != nil {
 		return nil, err
 	}

@@ -84,6 +84,7 @@ type holdView struct {
 type resultView struct {
 	Reference  string             `json:"reference"`
 	LearntFrom onefold.LearntFrom `json:"learnt_from"`
+	By         string             `json:"by,omitempty" doc:"Who delivered the event, or decided; absent where onefold read it at the target."`
 	Evidence   *string            `json:"evidence"`
 	At         time.Time          `json:"at"`
 	Earlier    *resultView        `json:"earlier,omitempty" doc:"What was recorded before a contradiction was resolved with another reference."`
@@ -158,7 +159,7 @@ func viewResult(r *onefold.Result) *resultView {
 	if r == nil {
 		return nil
 	}
-	return &resultView{r.Reference, r.LearntFrom, optional(r.Evidence), r.At.UTC(), viewResult(r.Earlier)}
+	return &resultView{r.Reference, r.LearntFrom, r.By, optional(r.Evidence), r.At.UTC(), viewResult(r.Earlier)}
 }
 
 // entryView is one line of a timeline (M28).

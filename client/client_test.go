@@ -187,7 +187,7 @@ func TestEveryCall(t *testing.T) {
 	must(t, err)
 	_, err = b.Resolve(ctx, client.Decision{Operation: first.ID, Version: released.Version, Reason: "x"}, onefold.ResolveRejected, "")
 	isProblem(t, err, onefold.CodeNotDecidable, client.ExitRefused)
-	at := time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	done, err := b.Deliver(ctx, client.Decision{Operation: first.ID}, client.Delivery{
 		Asserts: onefold.AssertsEffect, Reference: "P-1", Source: "bank", EventID: "e1", OccurredAt: &at, Body: json.RawMessage(`{"id":"P-1"}`),
 	})

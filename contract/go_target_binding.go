@@ -209,16 +209,5 @@ func (b goBinding) found(op *onefold.Operation, request []byte, r *onefold.Looku
 
 // detailOf is a report's own words, in the form in which failures are told.
 func detailOf(detail string) *onefold.Exchange {
-	return &onefold.Exchange{Failure: cut(oneLine(detail), onefold.MaxExcerpt)}
-}
-
-// oneLine makes a text one line.
-func oneLine(s string) string {
-	out := []rune(s)
-	for i, r := range out {
-		if r < 0x20 || r == 0x7f {
-			out[i] = ' '
-		}
-	}
-	return string(out)
+	return &onefold.Exchange{Failure: cut(onefold.Shown(detail), onefold.MaxExcerpt)}
 }

@@ -236,7 +236,7 @@ func TestDeliveredEvidenceConfirmsRepeatsAndContradicts(t *testing.T) {
 		t.Helper()
 		got, err := r.Ledger.Deliver(context.Background(), rig.Operator(op, ""), onefold.Evidence{
 			Source: "bank", SourceEventID: event, Asserts: asserts, Reference: reference,
-		})
+		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

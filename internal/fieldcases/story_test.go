@@ -148,7 +148,7 @@ func inReview(r *rig.Rig, op onefold.Operation) onefold.Operation {
 func deliver(r *rig.Rig, op onefold.Operation, asserts onefold.Assertion, event, reference string) (onefold.Operation, error) {
 	return r.Ledger.Deliver(context.Background(), rig.Operator(op, ""), onefold.Evidence{
 		Source: "target", SourceEventID: event, Asserts: asserts, Reference: reference,
-	})
+	}, nil)
 }
 
 // evidenceOf reads everything that was learnt of an operation.
