@@ -54,14 +54,14 @@ func (e *explanation) story() string {
 		return e.doubtStory()
 	case Confirmed:
 		return fmt.Sprintf("%s at %s is done, confirmed by %s at %s; the target's reference is %s.",
-			op.Capability, op.Connection, learntWords(op.Result), clock(op.Result.At), op.Result.Reference)
+			op.Capability, op.Connection, learntWords(op.Result), clock(op.Result.At), Named(op.Result.Reference))
 	case Rejected:
 		was := "was not done"
 		if !op.NewKeySafe() {
 			was = "is recorded as not done"
 		}
 		return fmt.Sprintf("%s at %s %s: rejected (%s) at %s.%s",
-			op.Capability, op.Connection, was, op.Rejection.Code, clock(op.Rejection.At), e.noEffect("No effect exists, and none will be tried."))
+			op.Capability, op.Connection, was, Named(op.Rejection.Code), clock(op.Rejection.At), e.noEffect("No effect exists, and none will be tried."))
 	case Canceled:
 		return e.canceledStory()
 	}
@@ -285,13 +285,24 @@ func learntWords(r *Result) string {
 	case LearntFromPoll:
 		return "the target, when asked for progress"
 	case LearntFromEvent:
-		return "an event from the target"
+		return "an event" + byWords(r)
 	case LearntFromOperator:
-		return "a person's decision"
+		return "a person's decision" + byWords(r)
 	case LearntFromAdopted:
 		return "a record at the target that carries our own identity"
 	}
 	return string(r.LearntFrom)
+}
+
+// byWords names who delivered or decided, where that is known.
+func byWords(r *Result) string {
+	switch {
+	case r.By == "":
+		return ""
+	case r.LearntFrom == LearntFromEvent:
+		return " that " + Named(r.By) + " delivered"
+	}
+	return " (" + Named(r.By) + ")"
 }
 
 func times(n int) string {

@@ -26,10 +26,10 @@ func (e *explanation) known() []string {
 		add(e.barWords(b))
 	}
 	if op.State != Confirmed && len(op.SeenReferences) > 0 {
-		add("Evidence names the reference " + strings.Join(op.SeenReferences, " and ") + ".")
+		add("Evidence names the reference " + named(op.SeenReferences, " and ") + ".")
 	}
 	if op.State == Confirmed && op.Result.Earlier != nil {
-		add("Before a person decided, the reference " + op.Result.Earlier.Reference + " was recorded, by " + learntWords(op.Result.Earlier) + ".")
+		add("Before a person decided, the reference " + Named(op.Result.Earlier.Reference) + " was recorded, by " + learntWords(op.Result.Earlier) + ".")
 	}
 	for _, h := range op.Holds {
 		add("It is held: " + e.holdWords(h) + ".")
@@ -95,11 +95,15 @@ func ofTries(n int, one, many string) string {
 	return fmt.Sprintf("%d of the tries %s", n, many)
 }
 
+// otherReferences are those that evidence named and that are not the result.
 func (e *explanation) otherReferences() string {
-	if len(e.op.SeenReferences) == 0 {
+	others := slices.DeleteFunc(slices.Clone(e.op.SeenReferences), func(reference string) bool {
+		return e.op.State == Confirmed && e.op.Result.Reference == reference
+	})
+	if len(others) == 0 {
 		return ""
 	}
-	return " (references seen: " + strings.Join(e.op.SeenReferences, ", ") + ")"
+	return " (references seen: " + named(others, ", ") + ")"
 }
 
 // barWords are a bar's fact, and what follows from all bars together while the

@@ -201,7 +201,7 @@ func detailWords(e *client.Entry) string {
 	if e.Reason == "" {
 		return plain(e.Detail)
 	}
-	return strings.TrimPrefix(plain(e.Detail)+" — "+plain(e.Reason), " — ")
+	return strings.TrimPrefix(plain(e.Detail)+" — "+named(e.Reason), " — ")
 }
 
 func newOpsAttempts(a *app) *cobra.Command {

@@ -102,7 +102,7 @@ func connectionTable(w io.Writer, items []client.Connection, next *string) {
 		c := &items[i]
 		state := "running"
 		if p := c.Paused; p != nil {
-			state = strings.TrimSuffix(fmt.Sprintf("paused since %s by %s: %s", when(p.Since), plain(p.By.Name), plain(p.Reason)), ": ")
+			state = strings.TrimSuffix(fmt.Sprintf("paused since %s by %s: %s", when(p.Since), named(p.By.Name), named(p.Reason)), ": ")
 		}
 		first := []string{c.Name, fmt.Sprintf("%s@%d", c.Target, c.TargetVersion), plain(c.Owner), state}
 		for _, s := range c.Serves {

@@ -239,7 +239,8 @@ func exitOf(code onefold.Code) int {
 		onefold.CodeOperationUnknown, onefold.CodeReviewUnknown, onefold.CodeNotFound, onefold.CodeWorkspaceUnknown,
 		onefold.CodeTokenUnknown, onefold.CodeHoldUnknown:
 		return ExitNotFound
-	case onefold.CodeStoreUnavailable, onefold.CodeNotReady, onefold.CodeContractUnavailable, onefold.CodeDraining, onefold.CodeInternal:
+	case onefold.CodeStoreUnavailable, onefold.CodeNotReady, onefold.CodeContractUnavailable, onefold.CodeDraining, onefold.CodeInternal,
+		onefold.CodeRecordUnreadable:
 		return ExitFailed
 	case codeUsage:
 		return ExitUsage
@@ -268,10 +269,10 @@ func (a *app) problemJSON(problem map[string]any) {
 
 // problemText shows a problem to a person: what, why, what to do.
 func problemText(w io.Writer, problem map[string]any) {
-	fmt.Fprintf(w, "onefold: %s\n", plainLines(fmt.Sprint(problem["detail"])))
+	fmt.Fprintf(w, "onefold: %s\n", indented(fmt.Sprint(problem["detail"])))
 	show := func(name, label string) {
 		if value, there := problem[name]; there && value != nil && value != "" {
-			fmt.Fprintf(w, "  %s %s\n", label, plainLines(fmt.Sprint(value)))
+			fmt.Fprintf(w, "  %s %s\n", label, indented(fmt.Sprint(value)))
 		}
 	}
 	show("cause", "cause:")
@@ -296,14 +297,14 @@ func showList(w io.Writer, list any, line func(map[string]any) string) {
 	var objects []map[string]any
 	if line != nil && json.Unmarshal(text, &objects) == nil {
 		for _, m := range objects {
-			fmt.Fprintf(w, "  - %s\n", plainLines(line(m)))
+			fmt.Fprintf(w, "  - %s\n", indented(line(m)))
 		}
 		return
 	}
 	var words []any
 	if json.Unmarshal(text, &words) == nil {
 		for _, word := range words {
-			fmt.Fprintf(w, "  - %s\n", plainLines(fmt.Sprint(word)))
+			fmt.Fprintf(w, "  - %s\n", indented(fmt.Sprint(word)))
 		}
 	}
 }
@@ -328,5 +329,5 @@ func (a *app) note(format string, args ...any) {
 		a.problemJSON(map[string]any{"warning": text})
 		return
 	}
-	fmt.Fprintf(a.Stderr, "warning: %s\n", plainLines(text))
+	fmt.Fprintf(a.Stderr, "warning: %s\n", indented(text))
 }

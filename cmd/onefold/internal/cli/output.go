@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/onefold-dev/onefold"
 )
 
 // The forms of output.
@@ -117,41 +116,17 @@ func (a *app) colors() bool {
 	return a.OutTerminal && !a.json && (!set || none == "") && term != "dumb"
 }
 
-// plain is text from elsewhere as it may be shown on a terminal, on one line:
-// what could move the cursor, paint, turn the direction of writing or hide
-// something is written out.
-func plain(s string) string { return harmless(s, "") }
+// plain is text from elsewhere as it may be shown on a terminal, on one line and
+// alone in its place: what could move the cursor, paint, turn the direction of
+// writing or hide something is written out.
+func plain(s string) string { return onefold.Shown(s) }
+
+// named is plain for a text between words of ours.
+func named(s string) string { return onefold.Named(s) }
 
 // plainLines is plain for texts of several lines: line feeds and tabs stay.
-func plainLines(s string) string { return harmless(s, "\n\t") }
+func plainLines(s string) string { return onefold.ShownLines(s) }
 
-// harmless writes out every character that is not for showing, but for those
-// that are kept, and every byte that is no character.
-func harmless(s, keep string) string {
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unseen(r) && !strings.ContainsRune(keep, r) }) {
-		return s
-	}
-	var b strings.Builder
-	for len(s) > 0 {
-		r, size := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case unseen(r) && !strings.ContainsRune(keep, r):
-			quoted := strconv.QuoteRuneToASCII(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		default:
-			b.WriteString(s[:size])
-		}
-		s = s[size:]
-	}
-	return b.String()
-}
-
-// unseen tells characters that act instead of being seen: controls, marks of
-// direction, separators of lines, and all that has no width. Two of those join
-// and part letters in several scripts and in emoji, and stay.
-func unseen(r rune) bool {
-	const nonJoiner, joiner = '\u200c', '\u200d'
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner
-}
+// indented is plainLines for a text whose lines must not be taken for lines of
+// ours: the further ones stand in from the margin.
+func indented(s string) string { return strings.ReplaceAll(plainLines(s), "\n", "\n      ") }

@@ -54,7 +54,7 @@ func rejectionCode(o *client.Operation) string {
 	if o.Rejection == nil {
 		return ""
 	}
-	return plain(o.Rejection.Code)
+	return named(o.Rejection.Code)
 }
 
 func confirmedBy(o *client.Operation) string {
@@ -68,9 +68,19 @@ func confirmedBy(o *client.Operation) string {
 		return "a look-up"
 	case onefold.LearntFromOperator:
 		return "a person"
+	case onefold.LearntFromEvent:
+		return "an event"
 	default:
 		return string(o.Result.LearntFrom)
 	}
+}
+
+// byWords names whose word a result is, where it is somebody's.
+func byWords(r *onefold.Result) string {
+	if r.By == "" {
+		return ""
+	}
+	return " by " + named(r.By)
 }
 
 // stateColor is the colour that stands beside a state's words.
@@ -101,14 +111,14 @@ func (a *app) operationText(w io.Writer, o *client.Operation) {
 	facts := [][2]string{
 		{"operation", o.ID},
 		{"what", fmt.Sprintf("%s@%d over %s", o.Capability, o.ContractVersion, o.Connection)},
-		{"key", plain(o.Key) + " (submitted by " + plain(o.SubmittedBy) + ")"},
+		{"key", plain(o.Key) + " (submitted by " + named(o.SubmittedBy) + ")"},
 		{"reference", plain(o.Reference)},
 	}
 	if r := o.Result; r != nil {
-		facts = append(facts, [2]string{"result", fmt.Sprintf("%s, learnt from %s at %s", plain(r.Reference), r.LearntFrom, when(r.At))})
+		facts = append(facts, [2]string{"result", fmt.Sprintf("%s, learnt from %s%s at %s", named(r.Reference), r.LearntFrom, byWords(r), when(r.At))})
 	}
 	if r := o.Rejection; r != nil {
-		facts = append(facts, [2]string{"refused", strings.TrimSuffix(fmt.Sprintf("%s: %s", plain(r.Code), plain(r.Detail)), ": ")})
+		facts = append(facts, [2]string{"refused", strings.TrimSuffix(fmt.Sprintf("%s: %s", named(r.Code), plain(r.Detail)), ": ")})
 	}
 	facts = append(facts, openFacts(o)...)
 	facts = append(
@@ -139,7 +149,7 @@ func openFacts(o *client.Operation) [][2]string {
 		facts = append(facts, [2]string{"held", fmt.Sprintf("%s, since %s", h.Reason, when(h.Since))})
 	}
 	if r := openReview(o); r != nil {
-		facts = append(facts, [2]string{"review", fmt.Sprintf("%s (%s), owned by %s", r.ID, r.Reason, plain(r.Owner))})
+		facts = append(facts, [2]string{"review", fmt.Sprintf("%s (%s), owned by %s", r.ID, r.Reason, named(r.Owner))})
 	}
 	if o.Next.Action != onefold.NextNone {
 		facts = append(facts, [2]string{"next", strings.TrimSpace(string(o.Next.Action) + " " + whenOpt(o.Next.At))})
