@@ -90,7 +90,7 @@ func expiredHint(op *Operation, mayRead bool) string {
 	case !mayRead:
 		return "this is no word that a new key is safe: have somebody who may read requests look at the operation, and use one only if its new_key_safe is true"
 	case op.NewKeySafe():
-		return "nothing was done under this key: to start the business action again, use a new one"
+		return "as far as is known, nothing was done under this key: to start the business action again, use a new one"
 	case op.State == Confirmed:
 		return "the business action was done: a new key would do it once more"
 	}
