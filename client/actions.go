@@ -33,7 +33,7 @@ func (c *Client) act(ctx context.Context, action string, d Decision, body map[st
 	if err != nil {
 		return nil, Operation{}, err
 	}
-	op, err := decoded[Operation](a)
+	op, err := decodedOf(a, d.Operation)
 	return a, op, err
 }
 

@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -73,7 +73,7 @@ type batchItem struct {
 }
 
 // errShortBatch is an answer that leaves open what became of some submissions.
-var errShortBatch = errors.New("the answer has not one result for each submission")
+var errShortBatch = fmt.Errorf("%w: it has not one result for each submission, an operation or a problem", errForeign)
 
 type batchAnswer struct {
 	Received
@@ -141,6 +141,13 @@ func (c *Client) BatchJSON(ctx context.Context, submissions []json.RawMessage) (
 		return nil, &Unanswered{Server: c.base.Scheme + "://" + c.base.Host, Cause: errShortBatch}
 	}
 	for i, at := range places {
+		var sent struct {
+			Key string `json:"idempotency_key"`
+		}
+		_ = json.Unmarshal(submissions[at], &sent) // what has no key that can be read is refused
+		if !got.Items[i].answers(sent.Key) {
+			return nil, &Unanswered{Server: c.base.Scheme + "://" + c.base.Host, Cause: errShortBatch}
+		}
 		results[at] = got.Items[i]
 		if p := results[at].Problem; p != nil && p.Offset != nil {
 			offset := *p.Offset - starts[i]

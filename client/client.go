@@ -95,6 +95,7 @@ type request struct {
 
 // answer is what came back of a call that succeeded.
 type answer struct {
+	server string // its address, without path and query
 	status int
 	header http.Header
 	raw    []byte
@@ -122,7 +123,7 @@ func (c *Client) do(ctx context.Context, r request) (*answer, error) {
 		return nil, unanswered(made, err)
 	}
 	if reply.StatusCode >= http.StatusOK && reply.StatusCode < http.StatusMultipleChoices {
-		return &answer{reply.StatusCode, reply.Header, raw}, nil
+		return &answer{c.base.Scheme + "://" + c.base.Host, reply.StatusCode, reply.Header, raw}, nil
 	}
 	return nil, problemOf(reply, raw)
 }
@@ -208,14 +209,19 @@ type keeper[T any] interface {
 	keep(raw json.RawMessage)
 }
 
-// decoded reads an answer's JSON; members that are not known stay in Raw.
+// decoded reads an answer's JSON; members that are not known stay in Raw. A success
+// that says something else than a server does is none: *Unanswered.
 func decoded[T any, P keeper[T]](a *answer) (T, error) {
 	var out T
 	if media, _, _ := mime.ParseMediaType(a.header.Get("Content-Type")); media != "application/json" {
-		return out, fmt.Errorf("client: the server answered %d with %q in place of JSON: is this a onefold server?", a.status, media)
+		return out, a.foreign("status %d with %q in place of JSON", a.status, media)
 	}
 	if err := json.Unmarshal(a.raw, &out); err != nil {
-		return out, fmt.Errorf("client: the server's answer cannot be read: %w", err)
+		return out, a.foreign("status %d with JSON that cannot be read: %w", a.status, err)
+	}
+	if s, ok := any(&out).(sounder); ok && !s.sound() {
+		var none T
+		return none, a.foreign("status %d with JSON that does not say what was asked for", a.status)
 	}
 	P(&out).keep(a.raw)
 	return out, nil

@@ -44,7 +44,13 @@ func (c *Client) Submit(ctx context.Context, s Submission) (Submitted, error) {
 		return Submitted{}, err
 	}
 	op, err := decoded[Operation](a)
-	return Submitted{Operation: op, Replayed: a.header.Get("Idempotent-Replayed") == "true"}, err
+	if err == nil && !op.answers(s.Key) {
+		err = a.foreign("status %d with an operation of another key", a.status)
+	}
+	if err != nil {
+		return Submitted{}, err
+	}
+	return Submitted{Operation: op, Replayed: a.header.Get("Idempotent-Replayed") == "true"}, nil
 }
 
 // DryRun makes all checks and renders the outgoing request; nothing is stored.
@@ -99,7 +105,20 @@ func (c *Client) Operation(ctx context.Context, id string, wait time.Duration, a
 			q.Set("after_version", strconv.FormatInt(afterVersion, 10))
 		}
 	}
-	return get[Operation](ctx, c, wait, q, "v1", "operations", id)
+	a, err := c.do(ctx, request{method: http.MethodGet, path: []string{"v1", "operations", id}, query: q, wait: wait})
+	if err != nil {
+		return Operation{}, err
+	}
+	return decodedOf(a, id)
+}
+
+// decodedOf reads the operation that was asked for, and no other.
+func decodedOf(a *answer, id string) (Operation, error) {
+	op, err := decoded[Operation](a)
+	if err == nil && op.ID != id {
+		return Operation{}, a.foreign("status %d with another operation", a.status)
+	}
+	return op, err
 }
 
 // Filter limits a list of operations; empty members do not.

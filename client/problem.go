@@ -125,7 +125,8 @@ func problemOf(reply *http.Response, raw []byte) error {
 	return p
 }
 
-// Unanswered is a call that may have reached the server and got no whole answer.
+// Unanswered is a call that may have reached the server and got no whole answer, or
+// one that no onefold server gives: a success without the operation that it is about.
 // It says nothing about whether the call did what it asked for: a submission is
 // sent again with the same key, a decision is read back.
 type Unanswered struct {
@@ -142,6 +143,9 @@ func (e *Unanswered) Error() string {
 		why = "the time was over"
 	case errors.Is(e.Cause, context.Canceled):
 		why = "the call was canceled"
+	}
+	if errors.Is(e.Cause, errForeign) {
+		return fmt.Sprintf("no answer from %s: %v", e.Server, e.Cause)
 	}
 	return fmt.Sprintf("no whole answer from %s: %s (%v)", e.Server, why, e.Cause)
 }
