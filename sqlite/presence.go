@@ -108,7 +108,7 @@ func (p *presence) look() error {
 func goneError(cause error) error {
 	return &onefold.Error{
 		Code: onefold.CodeStoreUnavailable, Cause: cause,
-		Message: "the database file was removed, moved or replaced while this process had it open",
+		Message: "the file of the store was removed, moved or replaced while this process had it open",
 		Hint:    "put it back, or restart on the file that is to be used: what lies at its path is another one",
 	}
 }
