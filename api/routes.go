@@ -146,15 +146,15 @@ func actRoutes() []route {
 		[]onefold.Code{onefold.CodeAlreadySettled}, (*Server).cancel)
 	cancel.answers = append(cancel.answers, answer{http.StatusAccepted, "The withdrawal is recorded; an effect may exist.", operationView{}, ""})
 	evidence := act("evidence", "Deliver evidence",
-		"Records late evidence. The same source and event id again changes nothing. A no_effect delivered here is shown in the review and moves nothing.",
+		"Records late evidence. The same source and event id again changes nothing. A no_effect delivered here is shown in the review and moves nothing; of a confirmed operation it is a contradiction. What a token of the role evidence alone delivers is an event, not a person's decision.",
 		[]onefold.Role{onefold.RoleOperate, onefold.RoleEvidence}, mayCondition,
 		[]member{
 			{name: "asserts", required: true, enum: []string{string(onefold.AssertsEffect), string(onefold.AssertsNoEffect), string(onefold.AssertsNothing)}},
 			{name: "reference", min: 1, max: maxReference, visible: true, doc: "The target's reference of the effect; not blank."},
 			{name: "source", min: 1, max: maxName, visible: true, named: true, doc: "Who says so, on one visible line; the token's name, where it is left out."},
 			{name: "event_id", min: 1, max: maxKeyLength, visible: true, doc: "The source's own id of the event; not blank."},
-			{name: "occurred_at", kind: kindInstant},
-			{name: "body", kind: kindAny, doc: "What was said; its beginning and a digest are kept."},
+			{name: "occurred_at", kind: kindInstant, doc: "When it happened, by the source's clock; an effect older than the operation does not confirm."},
+			{name: "body", kind: kindAny, doc: "What was said; its beginning and a digest are kept. Of an effect it is read as a record: the contract's verify fields in it are held against the approved request, and what differs, or does not show them all, does not confirm (M15)."},
 			reason(false),
 		}, nil, (*Server).deliver)
 	evidence.bodyLimit, evidence.name = maxEvidenceBody, "deliverEvidence"
