@@ -22,6 +22,9 @@ func (s *Sandbox) serveAdmin(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Sandbox) administer(r *http.Request, w http.ResponseWriter) answer {
+	if said, turned := s.turnAway(r); turned {
+		return said
+	}
 	what := strings.TrimPrefix(r.URL.Path, "/admin/")
 	methods, filters := "", []string(nil)
 	switch what {

@@ -135,7 +135,10 @@
 //
 // # Admin API
 //
-// On the same listener; JSON; an unknown parameter is 400.
+// On the same listener; JSON; an unknown parameter is 400. It has no authentication, so it keeps pages away that are open in
+// a browser on the same machine: the Host is localhost, a loopback address or the one it was reached at (any with
+// Options.AllowRemote), else 403 foreign_host; an Origin is the API's own, else 403 foreign_origin; a body comes with
+// Content-Type: application/json, else 415 media_type.
 //
 //	GET    /admin/effects    list of Effect;  ?reference= ?account= ?after_seq=
 //	GET    /admin/requests   list of Request; ?reference= ?account= ?after_seq=

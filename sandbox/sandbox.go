@@ -40,7 +40,8 @@ type Options struct {
 	Accept map[string]Settlement
 	// AllowReset turns POST /admin/reset on.
 	AllowReset bool
-	// AllowRemote lets Listen and Serve take addresses that are not loopback. The admin API is open to everybody there.
+	// AllowRemote lets Listen and Serve take addresses that are not loopback. The admin API is open to everybody there,
+	// under any name; only pages of another origin are refused.
 	AllowRemote bool
 	// Logger takes what the operator of the sandbox may want to see; nil means nothing. No bodies, no tokens.
 	Logger *slog.Logger

@@ -144,6 +144,9 @@ func (w *world) try(method, path, body string, headers ...string) (reply, error)
 	if err != nil {
 		return reply{}, err
 	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}

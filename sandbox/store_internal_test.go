@@ -21,7 +21,7 @@ func TestBrokenFileIsAnInternalError(t *testing.T) {
 	body := `{"supplier":"S-1","number":"1","total":"1"}`
 	send := func(method, path, body string) *httptest.ResponseRecorder {
 		answer := httptest.NewRecorder()
-		s.Handler().ServeHTTP(answer, httptest.NewRequest(method, path, strings.NewReader(body)))
+		s.Handler().ServeHTTP(answer, httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body)))
 		return answer
 	}
 	if got := send("POST", "/bills", body); got.Code != http.StatusCreated {

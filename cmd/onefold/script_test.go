@@ -334,6 +334,9 @@ func fetch(method, url string, in io.Reader) (status int, body string, err error
 	if err != nil {
 		return 0, "", err
 	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	answer, err := client.Do(req)
 	if err != nil {

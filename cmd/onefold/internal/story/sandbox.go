@@ -46,6 +46,9 @@ func (s Sandbox) call(ctx context.Context, method, path string, body []byte, v a
 	if err != nil {
 		return err
 	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	answer, err := s.HTTP.Do(req)
 	if err != nil {
 		return err
