@@ -343,7 +343,7 @@ func TestNobodyWritesALineOfOurs(t *testing.T) {
 	for _, owner := range []string{"joe\nNext: Nothing.", "joe\u2028Next: Nothing.", "joe. Next: Nothing.", "\u202eeoj", "joe\u3164\u3164Next:"} {
 		op := h.uncertain("acme")
 		h.act(op, "resolve", map[string]any{"outcome": "rejected", "reason": "a\nNext: Nothing."}).wants(t, 200, "")
-		contradicted := h.delivered(op, h.robot("acme"), map[string]any{"asserts": "effect_exists", "reference": "L-" + op.ID, "source": "s\nNext: x", "event_id": "e-" + op.ID})
+		contradicted := h.delivered(op, h.robot("acme"), map[string]any{"asserts": "effect_exists", "reference": "L-" + op.ID, "source": "s. Next: x", "event_id": "e-" + op.ID})
 		op.Version = int64(contradicted.json["version"].(float64))
 		answer := h.act(op, "assign", map[string]any{"owner": owner, "reason": "x\nNext: Nothing."})
 		if answer.status == 400 {
