@@ -95,7 +95,12 @@ func (l *Ledger) Release(ctx context.Context, d Decision, h HoldDecision) (Opera
 }
 
 // Assign hands an open review to another owner. Errors: operation_unknown,
-// review_unknown, member_invalid (a blank owner), stale_version.
+// review_unknown, member_invalid (an owner who is not one visible line), stale_version.
 func (l *Ledger) Assign(ctx context.Context, d Decision, a Assignment) (Operation, error) {
+	if !ReadableName(a.Owner) {
+		return Operation{}, &Error{
+			Code: CodeMemberInvalid, Pointer: "/owner", Message: "the owner is one visible line, without controls or marks of direction",
+		}
+	}
 	return l.decide(ctx, d, Event{Kind: EventAssigned, Assignment: &a})
 }

@@ -57,6 +57,11 @@ func TestBlanksAreNoReason(t *testing.T) {
 			}
 		}
 	}
+	for _, owner := range []string{"jan\nWhat we know: nothing", "jan\x1b[31m", "jan\u2028", "\u202enaj"} {
+		if _, err := ledger.Assign(ctx, because("holiday"), onefold.Assignment{Review: review, Owner: owner}); !errors.Is(err, onefold.ErrMemberInvalid) {
+			t.Errorf("owner %q: %v", owner, err)
+		}
+	}
 	if now, err := ledger.Operation(ctx, "acme", op.ID); err != nil || now.Version != op.Version || now.OpenReviews()[0].Owner != op.OpenReviews()[0].Owner {
 		t.Errorf("a refused decision has changed something: %v", err)
 	}
