@@ -215,9 +215,9 @@ func (s *Store) TakeRunner(ctx context.Context, worker string) (release func() e
 // at work: its file was removed under it. Then, and for whoever comes after, nothing
 // is proven of it and of those before it: what they have under way ends by its own
 // time (M12a).
-func (s *Store) enterRunner(ctx context.Context, worker string, made bool) (seq int64, err error) {
+func (s *Store) enterRunner(ctx context.Context, worker string, made bool) (int64, error) {
 	earlier, taken, released := "", int64(0), sql.NullInt64{}
-	err = s.readers.row(ctx, "health.runner", []any{int64(math.MaxInt64)}, &earlier, &taken, &released)
+	err := s.readers.row(ctx, "health.runner", []any{int64(math.MaxInt64)}, &earlier, &taken, &released)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, s.readers.failure("look for the earlier runner", err)
 	}
@@ -227,6 +227,7 @@ func (s *Store) enterRunner(ctx context.Context, worker string, made bool) (seq 
 			"earlier", earlier)
 	}
 	failpoint.Before(failpoint.Taken)
+	seq := int64(0) // the writer's, if the caller is gone before its turn
 	err = s.writer.do(ctx, func(w *session) error {
 		return w.returning("runner.insert", []any{worker, nano(s.opts.now()), flag(unproven)}, &seq)
 	})
