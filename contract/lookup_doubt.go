@@ -17,14 +17,14 @@ const minPrefix = 8
 // asksAfresh has a look-up or poll ask for an answer of now: an answer that a cache
 // kept from before proves nothing about now (M12). What the document names itself
 // stays as it is.
-func (m *message) asksAfresh() {
+func (t *message) asksAfresh() {
 	for _, h := range [...][2]string{{"Cache-Control", "no-cache, no-store"}, {"Pragma", "no-cache"}} {
 		named := false
-		for i := range m.headers {
-			named = named || strings.EqualFold(m.headers[i].name, h[0])
+		for i := range t.headers {
+			named = named || strings.EqualFold(t.headers[i].name, h[0])
 		}
 		if !named {
-			m.headers = append(m.headers, headerTemplate{name: h[0], text: &text{parts: []part{{plain: h[1]}}}})
+			t.headers = append(t.headers, headerTemplate{name: h[0], text: &text{parts: []part{{plain: h[1]}}}})
 		}
 	}
 }
