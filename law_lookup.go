@@ -123,7 +123,16 @@ func (s *step) staleLookup() bool { return !s.holder(s.ev.Lookup.Token) }
 // absentProven: the look-up is the holder's and its absence is proof (M12).
 // What the target said it accepted it may carry out whenever it likes: that
 // nothing is to be seen of it yet is no proof.
+//
+// Where the contract has several look-ups, the silence of one is not the word of the
+// others: each of them has to have said so.
 func (s *step) absentAuthoritative() bool {
+	return s.absentInTime() && s.op.AbsentTurns+1 >= s.ev.Policy.Lookups
+}
+
+// absentInTime tells that a look-up that may prove absence, and began late enough,
+// sees nothing.
+func (s *step) absentInTime() bool {
 	l, p := s.ev.Lookup, s.ev.Policy
 	return l.Result == LookupAbsent && s.op.Accepted == nil && p != nil && p.AbsenceProves &&
 		!s.op.OpenAttempt() && !l.Began.Before(AbsenceProvenFrom(&s.op, p))
@@ -191,8 +200,22 @@ func (s *step) afterLookup() {
 	}
 	if !s.ev.Lookup.Polled {
 		s.op.Reconcile.Spent++
+		s.countAbsence()
 	}
 	s.plan()
+}
+
+// countAbsence counts the look-ups in a row that see nothing; any other word of one
+// begins anew.
+func (s *step) countAbsence() {
+	if !s.absentInTime() {
+		s.op.AbsentTurns = 0
+		return
+	}
+	s.op.AbsentTurns++
+	if left := s.ev.Policy.Lookups - s.op.AbsentTurns; left > 0 {
+		s.detail = joined(s.detail, "the contract's other look-ups are asked too before that proves anything")
+	}
 }
 
 func (s *step) lookedUpAgain() { s.afterLookup() }
@@ -332,6 +355,7 @@ func (s *step) finallyFailed(reference string) {
 
 // proveAbsence marks every attempt that was in doubt as without effect.
 func (s *step) proveAbsence(by ProvenBy) {
+	s.op.AbsentTurns = 0
 	for i := range s.op.Attempts {
 		if a := &s.op.Attempts[i]; a.Closed() && !a.WithoutEffect() {
 			a.ProvenBy = by

@@ -37,6 +37,28 @@ func TestAbsenceCountsOnlyOnceItIsProof(t *testing.T) {
 	l.send(Write).answer(2, Answer{Outcome: OutcomeConfirmed, Reference: ourRef}).is(Confirmed)
 }
 
+// TestAbsenceNeedsTheWordOfEveryLookup: where a contract has several look-ups, each has
+// to see nothing, one after the other; a failure of one begins anew, and so does an
+// attempt.
+//
+// Proves: M12
+func TestAbsenceNeedsTheWordOfEveryLookup(t *testing.T) {
+	t.Parallel()
+	absent, failed := LookupOutcome{Result: LookupAbsent}, LookupOutcome{Result: LookupInconclusive}
+	l := newTale(t)
+	l.policy.Lookups = 2
+	l.send(Write).answer(1, Answer{Outcome: OutcomeUnknown}).wait(time.Hour)
+	l.look(absent).is(Uncertain).look(failed).is(Uncertain).look(absent).is(Uncertain).look(failed).is(Uncertain)
+	l.look(absent).is(Uncertain).look(absent).is(Prepared)
+	if l.op.AbsentTurns != 0 {
+		t.Errorf("%d turns are left over", l.op.AbsentTurns)
+	}
+	l.send(Write).answer(2, Answer{Outcome: OutcomeUnknown}).wait(time.Hour).look(absent).is(Uncertain).look(absent).is(Prepared)
+	// One by one it is as ever.
+	l.policy.Lookups = 1
+	l.send(Write).answer(3, Answer{Outcome: OutcomeUnknown}).wait(time.Hour).look(absent).is(Prepared)
+}
+
 // TestAbsenceNeedsTheHolderAndClosedAttempts: neither a stale look-up nor one
 // beside an open attempt proves anything, nor one whose contract cannot.
 //

@@ -270,11 +270,14 @@ type Standing struct {
 	ElsewhereShared bool    `json:"elsewhere_shared,omitempty"`
 	// AbsenceRecorded tells that absence or "not applied" was once recorded, so
 	// that a later effect contradicts it.
-	AbsenceRecorded bool       `json:"absence_recorded,omitempty"`
-	Result          *Result    `json:"result,omitempty"`
-	Rejection       *Rejection `json:"rejection,omitempty"`
-	UpdatedAt       time.Time  `json:"updated_at"`
-	SettledAt       *time.Time `json:"settled_at,omitempty"`
+	AbsenceRecorded bool `json:"absence_recorded,omitempty"`
+	// AbsentTurns is how many look-ups in a row, each late enough, have seen nothing
+	// since the last attempt (Policy.Lookups).
+	AbsentTurns int        `json:"absent_turns,omitempty"`
+	Result      *Result    `json:"result,omitempty"`
+	Rejection   *Rejection `json:"rejection,omitempty"`
+	UpdatedAt   time.Time  `json:"updated_at"`
+	SettledAt   *time.Time `json:"settled_at,omitempty"`
 	// Version rises with each change of fact, not with leases or with look-ups
 	// that learn nothing.
 	Version int64 `json:"version"`

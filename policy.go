@@ -82,6 +82,9 @@ type Policy struct {
 	Settle, Processing time.Duration
 	// AbsenceProves tells that an absent look-up may prove absence.
 	AbsenceProves bool
+	// Lookups is how many look-ups by an own value the contract has, which take turns:
+	// absence is proven once each of them has said so. 0 counts as one.
+	Lookups int
 	// Straggler is when an open attempt is closed (M12a); never less than Timeout.
 	Straggler time.Duration
 

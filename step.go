@@ -417,7 +417,7 @@ func (s *step) begin() {
 		ID: b.Attempt, Number: len(s.op.Attempts) + 1, Kind: b.Kind, Worker: s.op.Lease.Worker,
 		Token: b.Token, BegunAt: at, CredentialDigest: b.CredentialDigest,
 	})
-	s.op.Doubt, s.op.Due = nil, nil
+	s.op.Doubt, s.op.Due, s.op.AbsentTurns = nil, nil, 0
 	s.op.Next = NextAttempt
 	if b.Kind == Replay {
 		s.op.Next = NextReplay

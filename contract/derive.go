@@ -287,6 +287,11 @@ func (c *Capability) Policy(op *TargetOperation, conn *Connection, d Deployment)
 	}
 	p.Settle, p.Processing, _ = absenceTerms(op)
 	p.AbsenceProves, _ = provesAbsence(op)
+	for i := range op.Lookups {
+		if op.Lookups[i].By != LookupByEvidence {
+			p.Lookups++
+		}
+	}
 	if recognises(op) {
 		p.Window = op.Identity.Window.Value
 	}

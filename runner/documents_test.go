@@ -210,7 +210,8 @@ func TestAStateThatNoListNamesProvesNothing(t *testing.T) {
 		SandboxOptions: settlement(50*time.Millisecond, sandbox.Settles),
 	})
 	op := r.Until(r.Submit("transfers.send", "k", payment).ID, "in review", inReview)
-	if op.State != onefold.Uncertain || op.IsBarred() || op.OpenReviews()[0].Reason != onefold.ReviewReconcileExhausted {
+	review := op.OpenReviews()[0]
+	if op.State != onefold.Uncertain || op.IsBarred() || review.Reason != onefold.ReviewEvidence || len(review.Candidates) != 1 {
 		t.Errorf("%s, barred %v, reviews %+v", op.State, op.Barred, op.Reviews)
 	}
 	agrees(t, r, op, 1, 1)
