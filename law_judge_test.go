@@ -329,7 +329,7 @@ func judgeBegun(op *Operation, ev *Event, now time.Time) ruling {
 func replayIsSafe(op *Operation, p *Policy, scope string, now time.Time) bool {
 	n := len(op.Attempts)
 	return slices.Contains(p.InDoubt, StepReplay) && p.Window > 0 && len(op.Barred) == 0 &&
-		op.FirstDispatched != nil && (p.Window == Forever || !now.After(op.FirstDispatched.Add(p.Window-p.WindowMargin))) &&
+		op.FirstDispatched != nil && (p.Window == Forever || !now.After(op.FirstDispatched.Add(p.Window-p.WindowMargin)) && !now.Before(*op.FirstDispatched)) &&
 		scope == op.Scope && (unfinished(op) == 0 && workOver(op, p, now) || p.ConcurrentSafe) &&
 		n > 0 && !op.Attempts[n-1].Stored && n < MaxAttempts &&
 		op.Retry.Spent < p.RetryAttempts && now.Sub(*op.Retry.Since) < p.RetryWithin &&

@@ -74,6 +74,7 @@ const (
 	replayNoWindow    = "the target does not recognise a repetition"
 	replayNotSent     = "nothing was dispatched yet"
 	replayWindowOver  = "the target's window for recognising a repetition is over"
+	replayClockBack   = "by the store's clock, which must have gone back, it was not sent yet: whether the target's window is over is not known"
 	replayScope       = "the connection differs in a part that the target's recognition depends on"
 	replayStored      = "the target stores answers of the last one's class: a replay would only repeat it"
 	replaySpent       = "the retry budget is spent"
@@ -96,6 +97,8 @@ func ReplayDenied(op *Operation, p *Policy, c ConnectionStanding, scope string, 
 		return replayNotSent
 	case p.Window != Forever && at.After(op.FirstDispatched.Add(p.Window-p.WindowMargin)):
 		return replayWindowOver
+	case p.Window != Forever && at.Before(*op.FirstDispatched):
+		return replayClockBack
 	case scope != op.Scope:
 		return replayScope
 	case len(op.Attempts) > 0 && op.Attempts[len(op.Attempts)-1].Stored:

@@ -38,6 +38,11 @@ func TestAReplayIsSafeOnlyIfEveryClauseHolds(t *testing.T) {
 		{name: "window over", at: first.Add(25 * time.Hour), change: forLong, want: replayWindowOver},
 		{name: "a time-out beyond the window", change: func(_ *Operation, p *Policy) { p.Window = 10 * time.Second }, want: replayWindowOver},
 		{name: "for ever", at: first.Add(9000 * time.Hour), change: func(o *Operation, p *Policy) { forLong(o, p); p.Window = Forever }},
+		{name: "a clock that went back", at: first.Add(-time.Second), change: forLong, want: replayClockBack},
+		{name: "a clock that went back, recognised for ever", at: first.Add(-time.Second), change: func(o *Operation, p *Policy) {
+			forLong(o, p)
+			p.Window, p.ConcurrentSafe = Forever, true
+		}},
 		{name: "another scope", scope: "another", want: replayScope},
 		{name: "a stored answer", change: func(o *Operation, _ *Policy) { o.Attempts[0].Stored = true }, want: replayStored},
 		{name: "budget spent by count", change: func(o *Operation, p *Policy) { o.Retry.Spent = p.RetryAttempts }, want: replaySpent},

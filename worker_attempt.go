@@ -60,6 +60,7 @@ type begunAttempt struct {
 // dispatch carries a begun attempt's request, once, judges the answer and records
 // it.
 func (w *Worker) dispatch(ctx context.Context, t *task, request []byte, f Frozen, route Route, begun begunAttempt) {
+	w.ledger.seen.dispatched(&t.op, begun.boot)
 	stop := w.renewing(context.WithoutCancel(ctx), t)
 	x := w.exchange(ctx, t, Dispatch{
 		Route: route, Request: f, Write: true, UserAgent: w.cfg.UserAgent,
@@ -220,8 +221,11 @@ func (w *Worker) mayStart(t *task, begun begunAttempt) func() bool {
 		if op.StartDeadline != nil && !now.Before(*op.StartDeadline) {
 			return false
 		}
-		if begun.Kind == Replay && policy.Window != Forever && now.After(op.FirstDispatched.Add(policy.Window-policy.WindowMargin)) {
-			return false
+		if begun.Kind == Replay && policy.Window != Forever {
+			open := policy.Window - policy.WindowMargin
+			if now.After(op.FirstDispatched.Add(open)) || w.ledger.seen.sentFor(op.ID, boot) > open {
+				return false
+			}
 		}
 		return boot-begun.boot < slowStart || w.stillSends(op.ID, t.token)
 	}

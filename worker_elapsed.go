@@ -16,6 +16,8 @@ const maxSightings = 16 << 10
 type sightings struct {
 	mu sync.Mutex
 	of map[string]sighting
+	// first is when this process first sent what is not settled.
+	first map[string]time.Duration
 }
 
 // sighting is what was seen of one operation.
@@ -26,10 +28,46 @@ type sighting struct {
 	openSince time.Duration
 }
 
+// dispatched remembers when this process first sent an operation; boot is from before
+// the attempt was begun. A later attempt changes nothing of it.
+func (s *sightings) dispatched(op *Operation, boot time.Duration) {
+	if len(op.Attempts) != 1 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.first) >= maxSightings {
+		for id := range s.first {
+			delete(s.first, id)
+			break
+		}
+	}
+	if s.first == nil {
+		s.first = map[string]time.Duration{}
+	}
+	s.first[op.ID] = boot
+}
+
+// sentFor is how long ago this process first sent an operation, by the boot clock; 0
+// where it does not know. The store's time can step back, and a window at the target
+// that is over must not seem open again (M11a).
+func (s *sightings) sentFor(id string, boot time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first, known := s.first[id]
+	if !known {
+		return 0
+	}
+	return boot - first
+}
+
 // note remembers how a step left an operation; boot is from before the step.
 func (s *sightings) note(op *Operation, kind EventKind, boot time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if op.Settled() {
+		delete(s.first, op.ID)
+	}
 	if op.State != Uncertain && !op.OpenAttempt() {
 		delete(s.of, op.ID)
 		return

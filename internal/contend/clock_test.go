@@ -53,3 +53,26 @@ func TestAClockThatJumpsClosesNoAttempt(t *testing.T) {
 		t.Errorf("the attempt is closed by %s", end.Attempts[0].ClosedBy)
 	}
 }
+
+// The store's clock steps back while a repetition waits: the target's window, which
+// is over, seems open again. Nothing is sent on it.
+//
+// Proves: M11a, M9
+func TestAClockThatStepsBackReopensNoWindow(t *testing.T) {
+	t.Parallel()
+	clock := &turned{}
+	r := rig.New(t, rig.Options{Now: clock.Now, Boot: bootclock.Now, Scan: 20 * time.Millisecond, Edit: strings.NewReplacer(
+		// Open for a second: the rest is the write's time-out and the clock's error.
+		"window: {guaranteed: 24h,", "window: {guaranteed: 3500ms,",
+		"retry: {attempts: 6, within: 1m, backoff: {first: 20ms, factor: 2, max: 200ms}", "retry: {attempts: 6, within: 1m, backoff: {first: 800ms, factor: 1, max: 800ms}",
+	).Replace})
+	r.Fault(sandbox.Fault{Kind: sandbox.DropAfterEffect})
+	op := r.Until(r.Submit("bills.create", "k", `{"supplier":"S-1","number":"N-1","total":"1.00"}`).ID, "to be repeated", func(op *onefold.Operation) bool {
+		return op.State == onefold.Uncertain && op.Next == onefold.NextReplay
+	})
+	clock.by.Add(int64(-time.Second))
+	end := r.UntilState(op.ID, onefold.Confirmed)
+	if r.Writes(op.Reference) != 1 || r.Effects(op.Reference) != 1 || end.Result.LearntFrom != onefold.LearntFromLookup {
+		t.Errorf("%d requests, %d effects, learnt from %s; attempts %+v", r.Writes(op.Reference), r.Effects(op.Reference), end.Result.LearntFrom, end.Attempts)
+	}
+}
