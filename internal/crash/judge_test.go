@@ -117,6 +117,9 @@ func (j *judge) ask(method, path, body string) (int, []byte) {
 	if err != nil {
 		j.t.Fatal(err)
 	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		j.t.Fatalf("the judge does not answer: %v\n%s", err, j.log)
