@@ -1,6 +1,7 @@
 package onefold
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -336,5 +337,27 @@ func TestAbsenceDoesNotDismissWhatAPersonHas(t *testing.T) {
 				t.Errorf("%s, withdrawn %v: decided, and it is %s", name, withdrawn, l.op.State)
 			}
 		}
+	}
+}
+
+// TestReferencesWithoutEndDoNotFillTheRecord delivers evidence with a reference of its
+// own each time: the standing names the first, and stays a contradiction in one
+// review.
+//
+// Proves: M15, M18
+func TestReferencesWithoutEndDoNotFillTheRecord(t *testing.T) {
+	t.Parallel()
+	l := newTale(t).send(Write).answer(1, Answer{Outcome: OutcomeUnknown})
+	for i := range 10 * MaxSeenReferences {
+		l.do(Event{Kind: EventObserved, Observation: &Observation{Asserts: AssertsEffect, Reference: fmt.Sprint("R-", i)}})
+		if i == 0 {
+			l.is(Confirmed)
+		}
+	}
+	if len(l.op.SeenReferences) != MaxSeenReferences || l.op.SeenReferences[0] != "R-0" || !l.op.Contradicted {
+		t.Errorf("%d references, contradicted %v", len(l.op.SeenReferences), l.op.Contradicted)
+	}
+	if open := l.op.OpenReviews(); len(open) != 1 {
+		t.Errorf("%d reviews are open", len(open))
 	}
 }

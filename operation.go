@@ -255,7 +255,7 @@ type Standing struct {
 	// since when; nothing was sent in them.
 	Missing Budget `json:"missing,omitzero"`
 	// SeenReferences are the target references that evidence has asserted so
-	// far, without repeats.
+	// far, without repeats; the first MaxSeenReferences.
 	SeenReferences []string `json:"seen_references,omitempty"`
 	// EffectSuggested tells that evidence spoke for an effect, be it certain, likely
 	// or still to come, and that nothing has refuted it since: proven absence, the
@@ -368,6 +368,10 @@ func (s *Standing) NewKeySafe() bool {
 	}
 	return true
 }
+
+// MaxSeenReferences bounds the references that a standing names; two are a case for a
+// person already.
+const MaxSeenReferences = 32
 
 // effectMayExist tells whether evidence on record speaks for an effect. A bar that
 // does is not lifted by a decision to reject (M11c).

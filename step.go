@@ -213,7 +213,8 @@ func (s *step) see(reference string) {
 		return
 	}
 	s.suggest()
-	if !slices.Contains(s.op.SeenReferences, reference) {
+	// Evidence keeps every one; the standing, which each step writes anew, so many.
+	if len(s.op.SeenReferences) < MaxSeenReferences && !slices.Contains(s.op.SeenReferences, reference) {
 		s.op.SeenReferences = append(s.op.SeenReferences, reference)
 	}
 }
