@@ -145,7 +145,7 @@ func TestPolicy(t *testing.T) {
 		Exhausted: onefold.ExhaustedHold, ReconcileWithin: 24 * time.Hour,
 		ReconcileBackoff: onefold.Backoff{First: 5 * time.Second, Factor: 2, Max: time.Hour}, EscalateAfter: 8 * time.Hour, EscalateTo: "finance-lead",
 		Owner: "maria@acme.example", InDoubt: []onefold.RecoveryStep{"replay", "lookup", "operator"},
-		Timeout: 20 * time.Second, Settle: 5 * time.Second, Processing: 30 * time.Second, AbsenceProves: true,
+		Timeout: 20 * time.Second, Settle: 5 * time.Second, Processing: 30 * time.Second, AbsenceProves: true, Lookups: 1,
 		Straggler: 10 * time.Minute, Window: 24 * time.Hour, WindowMargin: 20500 * time.Millisecond, ConcurrentSafe: true,
 	}
 	if diff := cmp.Diff(want, capability.Policy(op, connection, Deployment{})); diff != "" {
